@@ -244,11 +244,15 @@ async function rolledUp(
   step: number,
 ): Promise<Map<number, Uptime>> {
   if (step < DAY_MS) return stepsOf(await hourPoints(database, id, from, to), step);
-  const points = await uptimePoints(database, id, from, to);
-  const known = new Set(points.map(({ at }) => startOf(at, DAY_MS)));
-  for (const day of new Set([from, to].map((at) => startOf(at, DAY_MS)))) {
-    if (day >= from && day + DAY_MS <= to || day >= to || known.has(day)) continue;
-    // A prune removed the hours. The day has its means; its most players may be outside the period.
+  const { sealedUntil } = await readState(database);
+  // Of a day whose hours a prune removed, the means of the whole day are left; its most players may be
+  // outside the period.
+  const cut = [...new Set([from, to].map((at) => startOf(at, DAY_MS)))].filter((day) =>
+    day < Math.min(to, sealedUntil) && (day < from || day + DAY_MS > to)
+  );
+  const points = (await uptimePoints(database, id, from, to))
+    .filter(({ at }) => !cut.includes(startOf(at, DAY_MS)));
+  for (const day of cut) {
     const whole = await uptimePoints(database, id, day, day + DAY_MS);
     points.push(...whole.map((point) => ({ ...point, playersMax: null })));
   }

@@ -4,10 +4,12 @@
  */
 import { assertEquals } from "@std/assert";
 import { type Database, timeParameter } from "../../../../src/store/database/database.ts";
+import { downsampleCutoffs, downsampleObservations } from "../../../../src/store/downsample.ts";
 import { identityOf } from "../../../../src/store/rows/identity.ts";
 import { Store } from "../../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS } from "../../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../../src/store/uptime/roll_up.ts";
+import { lastWatched, removeHours, sealHours } from "../../../../src/store/uptime/seal_hours.ts";
 import { hourPoints, uptimePoints } from "../../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../../src/store/uptime/watch_spans.ts";
 import { readHistory } from "../../../../src/web/data/history/read_history.ts";
@@ -194,6 +196,37 @@ onEngines("a step has the share of its time in which the server was online", asy
   const { points } = await readHistory(db, 1, at(0), at(120), HOUR_MS);
   assertEquals(points.map((one) => [one.onlineShare, one.players]), [[0.25, 3], [0, null]]);
 });
+
+onEngines(
+  "of a day that was pruned, a period that begins in it has the mean of the day",
+  async (db) => {
+    const hours = 12 * 24;
+    const observations = Array.from(
+      { length: hours },
+      (_, hour) => [60 * hour, hour % 24 === 5 ? undefined : 100] as const,
+    );
+    await watch(db, observations, [[0, 60 * hours]]);
+    const now = at(60 * hours);
+    const between = () => Promise.resolve();
+    await rollUp(db, { now: now + HOUR_MS, between });
+    const { hourly, daily } = downsampleCutoffs(now, 5 * DAY_MS);
+    const sealed = await sealHours(db, hourly);
+    await removeHours(db, sealed, between);
+    const cutoffs = { hourly: sealed, daily: Math.min(daily, sealed), kept: await lastWatched(db) };
+    await downsampleObservations(db, cutoffs, between);
+    const { points } = await readHistory(db, 1, at(60 * 29 + 10), now, DAY_MS);
+    assertEquals(points.slice(0, 2).map(({ onlineShare }) => onlineShare), [23 / 24, 23 / 24]);
+  },
+);
+
+onEngines(
+  "a period that ends before the first poll of its last day has no point of it",
+  async (db) => {
+    await watch(db, [[54 * 60, 5], [55 * 60, 5]], [[54 * 60, 72 * 60]]);
+    await rollUp(db, { now: at(100 * 60), between: () => Promise.resolve() });
+    assertEquals((await readHistory(db, 1, START, at(53 * 60), DAY_MS)).points, []);
+  },
+);
 
 onEngines("the hours of a distant future take no time", async (db) => {
   await watch(db, [[0, 3]], [[0, 90]]);

@@ -157,8 +157,8 @@ interface Claim {
  * Claims the list file of a new checkpoint. If a running or interrupted scan has that of a database,
  * the checkpoint gets a number: `servers.db.2.checkpoint`.
  *
- * @param startsFile Whether the scan starts a file over. The interrupted scan may have written this
- * file, and could not be resumed, so its checkpoint is replaced.
+ * @param startsFile Whether the scan starts a file over. An interrupted scan that wrote files may have
+ * written this one, and could not be resumed, so its checkpoint is replaced.
  */
 async function claimPlace(
   place: CheckpointPlace,
@@ -170,7 +170,7 @@ async function claimPlace(
   try {
     const claim = () => WrittenRows.claim(systemDisk, writtenRowsPath(checkpoint));
     const file = await attempt(place, claim);
-    const mayReplace = database === undefined || startsFile;
+    const mayReplace = database === undefined || startsFile && await wroteFiles(checkpoint);
     const isFree = mayReplace || await identityOf(checkpoint) === undefined;
     if (isFree || file instanceof Error) return { place, file };
     await abandon(file, place.path);
@@ -181,16 +181,28 @@ async function claimPlace(
   return await claimPlace(next, startsFile, number + 1);
 }
 
-/** The scan that an older checkpoint at a path resumes; `undefined`: there is no checkpoint. */
-async function interruptedScan(path: string): Promise<string | undefined> {
+/** Whether the scan of a checkpoint wrote files, whose lengths are in the checkpoint. */
+async function wroteFiles(path: string): Promise<boolean> {
+  const text = await textOf(path) ?? "";
+  return /"outputs": \[[^\]]*\d/.test(text);
+}
+
+/** The text of a file; `undefined`: there is none. */
+async function textOf(path: string): Promise<string | undefined> {
   try {
-    const text = await Deno.readTextFile(userPath(path));
-    const scanId = /"scanId": "([0-9a-f-]{36})"/.exec(text)?.[1];
-    return scanId === undefined ? "the interrupted scan" : `the interrupted scan ${scanId}`;
+    return await Deno.readTextFile(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
+}
+
+/** The scan that an older checkpoint at a path resumes; `undefined`: there is no checkpoint. */
+async function interruptedScan(path: string): Promise<string | undefined> {
+  const text = await textOf(userPath(path));
+  if (text === undefined) return undefined;
+  const scanId = /"scanId": "([0-9a-f-]{36})"/.exec(text)?.[1];
+  return scanId === undefined ? "the interrupted scan" : `the interrupted scan ${scanId}`;
 }
 
 /** Closes the list of rows without a change, and removes the file if it is empty. */

@@ -61,6 +61,9 @@ Deno.test("a scan into a database leaves the checkpoints of interrupted scans as
     ]);
     assertEquals(await contentOf(first.path), kept);
     assertEquals([first.lines, second.lines, third.lines], [[], [], []]);
+    // A file that this scan starts over is none of theirs.
+    assertEquals((await interrupted([db, `${folder}/new.csv`])).path, `${db}.4.checkpoint`);
+    assertEquals(await contentOf(first.path), kept);
     await Promise.all([second.path, `${second.path}.list`].map((path) => Deno.remove(path)));
     assertEquals((await interrupted([db])).path, second.path);
   });

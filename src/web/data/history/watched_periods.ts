@@ -9,6 +9,7 @@ import {
   HOUR_MS,
   readState,
   startOf,
+  timeList,
   VALID_MS,
 } from "../../../store/uptime/rollup_hours.ts";
 import {
@@ -62,7 +63,7 @@ export async function unwatchedIn(
   optedOutAt?: number,
 ): Promise<Period[]> {
   const days = daysOf(period);
-  const observed = await thinnedObservations(database, id, days);
+  const observed = await thinnedObservations(database, id, days, spans);
   const states = heldStates(observed, spans, days.from, days.to, optedOutAt);
   return gapsOf(period, [...states, ...await sealedIn(database, id, days, states)]);
 }
@@ -81,17 +82,23 @@ async function thinnedObservations(
   database: Database,
   id: number,
   { from, to }: Period,
+  spans: readonly StoredSpan[],
 ): Promise<SeenState[]> {
   const time = timeParameter(database);
-  const part = database.engine === "postgres"
+  const isPostgres = database.engine === "postgres";
+  const part = isPostgres
     ? `floor(extract(epoch from o.at) * 1000 / ${VALID_MS})`
     : `o.at / ${VALID_MS}`;
+  // The last span that has begun. PostgreSQL finds it in a list faster than in the table.
+  const span = isPostgres
+    ? "width_bucket(o.at, ?::timestamptz[])"
+    : "(select max(w.started_at) from watch_spans w where w.scan = o.scan and w.started_at <= o.at)";
+  const starts = spans.map(({ startedAt }) => startedAt).sort((a, b) => a - b);
   const rows = await database.rows(
-    "select o.scan, (select max(w.started_at) from watch_spans w where w.scan = o.scan " +
-      `and w.started_at <= o.at) as span, ${part} as part, min(o.at) as first, max(o.at) as last ` +
+    `select o.scan, ${span} as span, ${part} as part, min(o.at) as first, max(o.at) as last ` +
       `from observations o where o.server = ? and o.at >= ${time} and o.at <= ${time} ` +
       "group by 1, 2, 3",
-    [id, from - VALID_MS, to],
+    [...isPostgres ? [timeList(database, starts)] : [], id, from - VALID_MS, to],
   );
   return rows.flatMap(({ scan, first, last }) =>
     [first, last].map((at) => ({

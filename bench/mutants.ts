@@ -2,9 +2,10 @@
 /**
  * Makes small faults in the sources, one at a time, and runs the tests of the source: do they find it?
  *
- *     deno run -A bench/mutants.ts [--folders src/store,src/watch,…] [--count 40] [--seed 1]
+ *     deno run -A --no-lock bench/mutants.ts [--folders src/store,src/watch,…] [--count 40] [--seed 1]
  *         [--jobs 2] [--survivors FILE]
  *
+ * It downloads TypeScript (23 MB), which is not in the lock file, because a task downloads all of that.
  * The tests of a source are the one with its path, and those whose first comment names the source or
  * its folder. Of all mutations of a folder with its subfolders, `--count` are drawn by the seed; 0:
  * all. A mutation is killed if a test fails, or does not end within ten times its usual duration.

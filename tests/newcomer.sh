@@ -47,8 +47,8 @@ else
 fi
 # A task downloads every package of the lock file; a program downloads only the packages that it loads.
 DENO_DIR=$folder/bare deno run --no-prompt main.ts --help >/dev/null
-step "help loads only the standard library and Hono" \
-  test "$(ls "$folder"/bare/npm/* | xargs)" = "deno-std hono"
+step "help loads only the standard library, Hono and uPlot" \
+  test "$(ls "$folder"/bare/npm/* | xargs)" = "deno-std hono uplot"
 step "second demo" deno task demo
 step "help" deno task scan --help
 step "a mistyped flag" refused "did you mean --rate?" deno task scan --raet 5 127.0.0.1

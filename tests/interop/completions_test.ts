@@ -46,7 +46,7 @@ Deno.test("bash completes commands, options and files", () =>
     assertEquals(await offers("scan", "--engine", "=", "x"), "xdp"); // as bash splits --engine=x
     assertEquals(await offers("scan", "--engine", "="), "portable udp packet xdp fastest");
     assertEquals(await offers("servers", "--format", "t"), "table");
-    assertEquals(await offers("export", "--sort", "c"), "changed");
+    assertEquals(await offers("export", "--sort", "c"), "changed changed-reversed");
     assertEquals(await offers("servers", "-f", "host,po"), "host,port host,port_v4 host,port_v6");
     for (
       const command of [
@@ -103,7 +103,7 @@ for (
         "scan --protocol raknet,que\t 10.0.0.1",
         "scan --engine po\tx",
         "servers --format nd\tx",
-        "export --sort ch\tx",
+        "export --sort changed-\tx",
         "servers m\tx",
         "watch -o m\tx",
         "scan m\tx",
@@ -117,7 +117,11 @@ for (
         "scan|-o|my *.ndjson",
         "query|h",
         ...["scan|--protocol|raknet|10.0.0.1", "scan|--protocol|raknet,query|10.0.0.1"],
-        ...["scan|--engine|portable|x", "servers|--format|ndjson|x", "export|--sort|changed|x"],
+        ...[
+          "scan|--engine|portable|x",
+          "servers|--format|ndjson|x",
+          "export|--sort|changed-reversed|x",
+        ],
         ...["servers|my *.ndjson|x", "watch|-o|my *.ndjson|x", "scan|mx"],
         ...["campaign|list|--json|x", "campaign|list|--nats-ca|my *.ndjson|x"],
       ]);
@@ -149,7 +153,7 @@ debianTest("fish completes commands, options and files", async () => {
     assertEquals(await values("scan --protocol=raknet,q"), "--protocol=raknet,query");
     assertEquals(await values("scan --engine p"), "packet portable");
     assertEquals(await values("servers --format t"), "table");
-    assertEquals(await values("export --sort c"), "changed");
+    assertEquals(await values("export --sort c"), "changed changed-reversed");
     assertEquals(await values("scan --rate m"), "");
     for (
       const command of [

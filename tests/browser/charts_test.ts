@@ -166,7 +166,7 @@ Deno.test("the charts of a running scan begin with the scan, also after a reload
     }
   }));
 
-// deno-lint-ignore no-explicit-any
+// deno-lint-ignore no-explicit-any -- the document is what the test examines
 async function json(url: string): Promise<any> {
   return await (await fetch(url)).json();
 }

@@ -10,7 +10,7 @@ import { NASTY, record, scanId, watchId } from "./records.ts";
 
 const reply = (text: string) => ({ size: text.length, data: btoa(text) });
 const HASH = "ab".repeat(32);
-/** The text whose bytes a query returned in hexadecimal form. */
+/** The text of bytes in hexadecimal form. */
 const textOf = (hex: unknown) => new TextDecoder().decode(Uint8Array.fromHex(String(hex)));
 const dataOf = (db: Database) => `${hexOf(db, "data")} as data`;
 

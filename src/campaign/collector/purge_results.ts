@@ -32,8 +32,9 @@ interface Reading {
 
 /**
  * Removes the results that the collectors of all databases have acknowledged, when the stream is more
- * than half full. Until then they stay: a server (2.9.10) that is killed after a removal can skip
- * results that a consumer has yet to deliver, and a collector of another database still gets all.
+ * than half full. Until then they stay. A collector of another database then still gets all of them. And
+ * some results were lost when a single server (2.9.10) was killed while results were removed; the cause
+ * in the server is not known.
  */
 export class ResultPurger {
   /** The readings of the last minute with the same consumers, and one before. */

@@ -118,7 +118,7 @@ Deno.test("each page has one heading of the first level, and marks itself in the
   }
 });
 
-Deno.test("a server with a name and a MOTD of which nothing is visible is shown by its name", () => {
+Deno.test("a server with an invisible MOTD is shown by its name", () => {
   const server = { ...serverOf("Lobby"), motd: `§a${"\u3164".repeat(400)}Lobby` };
   const query = { filters: {}, sort: "players", limit: 50 } as const;
   const page = { servers: [server], previous: null, next: null, total: 1 };
@@ -146,7 +146,7 @@ Deno.test("hostile texts add no element, no attribute and no control character",
   }
 });
 
-Deno.test("a server of whose name nothing is visible has its key as name", () => {
+Deno.test("a server with an invisible name has its key as name", () => {
   const key = "10.0.0.1:25565";
   const found = (html: string, part: RegExp) =>
     [...html.matchAll(part)].map(([, part]) => part.replace(/<[^>]*>/g, ""));

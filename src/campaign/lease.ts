@@ -37,19 +37,10 @@ export interface LeaseOptions {
 }
 
 /**
- * Reads the lease of a part; `undefined` when no worker has taken it. Its `at` is the time at which
- * NATS stored it, because the clock of its worker may be wrong.
+ * Why a part was not taken: it has ended; another worker holds it; or another worker took it at the
+ * same time, or the server did not reply.
  */
-export async function readLease(
-  broker: Broker,
-  campaign: string,
-  part: number,
-): Promise<LeaseValue | undefined> {
-  const bucket = await broker.bucket(LEASES);
-  const entry = await bucket.get(leaseKey(campaign, part));
-  const value = entry === null ? undefined : valueOf(entry);
-  return value && { ...value, at: entry!.created.getTime() };
-}
+export type NotTaken = "ended" | "held" | "refused";
 
 /** A part that this worker holds until it is lost or ended. */
 export class Lease implements AsyncDisposable {
@@ -90,18 +81,20 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Takes a part whose task this worker has received. A part that another worker holds is taken over:
-   * the task was delivered again, so the other worker has not renewed its lease.
+   * Takes a part whose task this worker has received. The part of another worker is taken over if its
+   * lease was not renewed for the time of `ackWaitMs`, by this machine's clock and the server's stamp.
+   * A fresh lease stays: the part was queued twice, or signs of its worker were lost. The update names
+   * the revision that was judged, so a renewal after that refuses it.
    *
-   * @returns `undefined` when the part has ended, another worker takes it at the same time, or the
-   * server did not reply for the time of `ackWaitMs`. {@linkcode readLease} returns the state.
+   * @returns The lease, or the reason why the part was not taken. It is `refused` when the server did
+   * not reply for the time of `ackWaitMs`.
    */
   static async take(
     broker: Broker,
     campaign: string,
     part: number,
     options: LeaseOptions,
-  ): Promise<Lease | undefined> {
+  ): Promise<Lease | NotTaken> {
     const { worker, clock, ackWaitMs } = options;
     const bucket = await broker.bucket(LEASES);
     const key = leaseKey(campaign, part);
@@ -112,19 +105,22 @@ export class Lease implements AsyncDisposable {
     };
     let entry = await getEntry(bucket, key);
     while (entry === undefined && await mayRepeat()) entry = await getEntry(bucket, key);
-    if (entry === undefined) return undefined;
+    if (entry === undefined) return "refused";
     const before = entry === null ? undefined : valueOf(entry);
-    if (before !== undefined && hasEnded(before)) return undefined;
+    if (before !== undefined && hasEnded(before)) return "ended";
     const last = before ?? { ...UNTAKEN, worker, at: 0 };
-    const value: LeaseValue = { ...last, state: "held", tries: last.tries + 1, rate: 0 };
+    const isHeld = last.state === "held";
+    if (isHeld && clock.wall() - Number(entry!.created) < ackWaitMs) return "held";
+    const why = isHeld ? `worker ${last.worker} stopped without giving the part back` : last.why;
+    const value: LeaseValue = { ...last, state: "held", tries: last.tries + 1, rate: 0, why };
     const lease = new Lease(bucket, key, options, value, entry?.revision ?? 0);
     let outcome = await lease.#write();
     while (outcome === "unknown" && await mayRepeat()) outcome = await lease.#write();
     if (outcome !== "written") {
       await lease.#stop();
-      return undefined;
+      return "refused";
     }
-    if (before?.state === "held") await lease.#awaitOtherFence(entry!.created);
+    if (isHeld) await lease.#awaitOtherFence(entry!.created);
     options.onRenewed?.();
     lease.#schedule();
     return lease;
@@ -257,9 +253,8 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Keeps packets back until the fence of the last holder is closed. It usually is. But if this
-   * worker was stopped between receiving the task and taking the part, a holder may have renewed
-   * the lease just before.
+   * Keeps packets back until the fence of the last holder is closed. It usually is. But if the clock
+   * of this machine is ahead, the holder may have renewed the lease just before.
    *
    * @param renewed When the last holder renewed the lease, by the server's clock.
    */

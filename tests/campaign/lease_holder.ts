@@ -11,7 +11,9 @@ const [nats, ackWaitMs] = Deno.args;
 await using broker = await connectBroker({ nats }, "holder");
 await using control = await Control.open(broker, () => {});
 const options = { worker: "holder", ackWaitMs: Number(ackWaitMs), clock: systemClock, control };
-await using lease = (await Lease.take(broker, "may", 1, options))!;
+const taken = await Lease.take(broker, "may", 1, options);
+if (!(taken instanceof Lease)) throw new Error(`The lease is ${taken}`);
+await using lease = taken;
 
 const print = (line: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 let last = performance.now();

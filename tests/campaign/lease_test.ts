@@ -1,7 +1,8 @@
 /** Of src/campaign/lease.ts, with real servers of NATS. */
 import { assert, assertEquals } from "@std/assert";
-import { Lease, type LeaseOptions, readLease } from "../../src/campaign/lease.ts";
-import type { KV } from "../../src/campaign/nats/client_types.ts";
+import { Lease, type LeaseOptions, type NotTaken } from "../../src/campaign/lease.ts";
+import { type LeaseValue, parseLeaseValue } from "../../src/campaign/lease_value.ts";
+import type { KV, KvEntry } from "../../src/campaign/nats/client_types.ts";
 import { type Broker, connectBroker } from "../../src/campaign/nats/connection.ts";
 import { ensureTopology } from "../../src/campaign/nats/topology.ts";
 import { systemClock } from "../../src/net/clock.ts";
@@ -20,19 +21,41 @@ async function connect({ url }: NatsServer, replicas = 1): Promise<Broker> {
 /** A control that is always current. */
 const control = { whenCurrent: () => Promise.resolve(true), onDisconnect: () => () => {} };
 
-async function take(
+async function tryToTake(
   broker: Broker,
   worker: string,
   options: Partial<LeaseOptions> = {},
-): Promise<Lease | undefined> {
+): Promise<Lease | NotTaken> {
   const all = { worker, ackWaitMs: ACK_WAIT_MS, clock: new ManualClock(), control, ...options };
   return await Lease.take(broker, "may", 1, all);
 }
 
+async function take(...given: Parameters<typeof tryToTake>): Promise<Lease> {
+  const taken = await tryToTake(...given);
+  assert(taken instanceof Lease, `${taken}`);
+  return taken;
+}
+
+/** A clock that begins at a wall-clock time. */
+function clockAt(wall: number): ManualClock {
+  const clock = new ManualClock();
+  return Object.assign(clock, { wall: () => wall + clock.now() });
+}
+
+/** A clock by which nobody has renewed a lease for an hour. */
+const clockAhead = () => clockAt(Date.now() + 3_600_000);
+
+async function readEntry(broker: Broker): Promise<KvEntry> {
+  return (await (await broker.bucket("BS_LEASES")).get(KEY))!;
+}
+
+async function readLease(broker: Broker): Promise<LeaseValue> {
+  return parseLeaseValue((await readEntry(broker)).string());
+}
+
 /** Waits until the key of the lease has another revision than the given one. */
 async function renewed(broker: Broker, revision: number): Promise<void> {
-  const bucket = await broker.bucket("BS_LEASES");
-  await until(async () => (await bucket.get(KEY))!.revision > revision);
+  await until(async () => (await readEntry(broker)).revision > revision);
 }
 
 natsTest("a lease is renewed with its value, and its end is written", async () => {
@@ -40,10 +63,9 @@ natsTest("a lease is renewed with its value, and its end is written", async () =
   await using broker = await connect(server);
   const clock = new ManualClock();
   let renewals = 0;
-  assertEquals(await readLease(broker, "may", 1), undefined);
-  await using lease = (await take(broker, "one", { clock, onRenewed: () => renewals++ }))!;
+  await using lease = await take(broker, "one", { clock, onRenewed: () => renewals++ });
   assertEquals([lease.gate.isOpen(), renewals], [true, 1]);
-  const { state, worker, tries } = (await readLease(broker, "may", 1))!;
+  const { state, worker, tries } = await readLease(broker);
   assertEquals([state, worker, tries], ["held", "one", 1]);
 
   const { revision } = lease;
@@ -51,23 +73,23 @@ natsTest("a lease is renewed with its value, and its end is written", async () =
   clock.move(ACK_WAIT_MS / 4);
   await renewed(broker, revision);
   await until(() => renewals === 2);
-  assertEquals((await readLease(broker, "may", 1))!.marks, { position: 7 });
+  assertEquals((await readLease(broker)).marks, { position: 7 });
   assertEquals(await lease.end("done", { why: undefined }), true);
   assertEquals([lease.gate.isOpen(), await lease.gate.whenOpen()], [false, false]);
-  const ended = (await readLease(broker, "may", 1))!;
+  const ended = await readLease(broker);
   assertEquals([ended.state, ended.tries, ended.rate], ["done", 1, 0]);
   assertEquals(clock.timers, 0);
-  assertEquals(await take(broker, "two"), undefined);
+  assertEquals(await tryToTake(broker, "two"), "ended");
 });
 
 natsTest("a released part goes on where it was, and its try does not count", async () => {
   await using server = await startNats();
   await using broker = await connect(server);
-  await using first = (await take(broker, "one"))!;
+  await using first = await take(broker, "one");
   first.set({ marks: { position: 9 } });
   assertEquals(await first.end("released", { why: "the worker was stopped" }), true);
-  assertEquals((await readLease(broker, "may", 1))!.tries, 0);
-  await using second = (await take(broker, "two"))!;
+  assertEquals((await readLease(broker)).tries, 0);
+  await using second = await take(broker, "two");
   const { tries, marks, why, worker } = second.value;
   assertEquals([tries, marks, why, worker], [
     1,
@@ -81,19 +103,54 @@ natsTest("of two workers that take a part at the same time one is refused", asyn
   await using server = await startNats();
   await using broker = await connect(server);
   for (const before of ["untaken", "released"]) {
-    const taken = await Promise.all(["one", "two", "three"].map((worker) => take(broker, worker)));
-    const leases = taken.filter((lease) => lease !== undefined);
+    const taken = await Promise.all(
+      ["one", "two", "three"].map((worker) => tryToTake(broker, worker)),
+    );
+    const leases = taken.filter((lease) => lease instanceof Lease);
     assertEquals(leases.length, 1, before);
     await leases[0].end("released");
   }
+});
+
+natsTest("a part is not taken from a worker that has renewed its lease in time", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server);
+  await using first = await take(broker, "one");
+  const stored = Number((await readEntry(broker)).created);
+  const early = clockAt(stored + ACK_WAIT_MS - 1);
+  assertEquals(await tryToTake(broker, "two", { clock: early }), "held");
+  assertEquals(first.revision, (await readEntry(broker)).revision);
+  await using second = await take(broker, "two", { clock: clockAt(stored + ACK_WAIT_MS) });
+  const { tries, why } = second.value;
+  assertEquals([tries, why], [2, "worker one stopped without giving the part back"]);
+});
+
+natsTest("a lease that is renewed while another worker takes it stays", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server);
+  const clock = new ManualClock();
+  await using first = await take(broker, "one", { clock });
+  const bucket = await broker.bucket("BS_LEASES");
+  const late: KV = Object.assign(Object.create(bucket), {
+    async get(key: string) {
+      const entry = (await bucket.get(key))!;
+      clock.move(ACK_WAIT_MS / 4);
+      await renewed(broker, entry.revision);
+      return entry;
+    },
+  });
+  const slow = { ...broker, bucket: () => Promise.resolve(late) };
+  assertEquals(await tryToTake(slow, "two", { clock: clockAhead() }), "refused");
+  const { state, worker, tries } = await readLease(broker);
+  assertEquals([state, worker, tries, first.lost.aborted], ["held", "one", 1, false]);
 });
 
 natsTest("a part that another worker took over is lost", async () => {
   await using server = await startNats();
   await using broker = await connect(server);
   const clock = new ManualClock();
-  await using first = (await take(broker, "one", { clock }))!;
-  await using second = (await take(broker, "two"))!;
+  await using first = await take(broker, "one", { clock });
+  await using second = await take(broker, "two", { clock: clockAhead() });
   assertEquals(second.value.tries, 2);
   const lost = Promise.withResolvers<void>();
   first.lost.addEventListener("abort", () => lost.resolve());
@@ -101,20 +158,20 @@ natsTest("a part that another worker took over is lost", async () => {
   await lost.promise;
   assertEquals([first.gate.isOpen(), await first.gate.whenOpen()], [false, false]);
   assertEquals([await first.end("done"), clock.timers], [false, 0]);
-  const { state, worker } = (await readLease(broker, "may", 1))!;
+  const { state, worker } = await readLease(broker);
   assertEquals([state, worker], ["held", "two"]);
   assertEquals(second.lost.aborted, false);
 });
 
 natsTest(
-  "whoever takes over a fresh lease waits until the gate of its holder is closed",
+  "whoever takes over a fresh lease by a wrong clock waits until the gate of its holder is closed",
   async () => {
     await using server = await startNats();
     await using broker = await connect(server);
     const ackWaitMs = 60_000; // much longer than the test
-    const [holder, other] = [new ManualClock(), new ManualClock()];
-    await using first = (await take(broker, "one", { clock: holder, ackWaitMs }))!;
-    await using second = (await take(broker, "two", { clock: other, ackWaitMs }))!;
+    const [holder, other] = [new ManualClock(), clockAhead()];
+    await using first = await take(broker, "one", { clock: holder, ackWaitMs });
+    await using second = await take(broker, "two", { clock: other, ackWaitMs });
     assertEquals([first.gate.isOpen(), second.gate.isOpen()], [true, false]);
     const opened = second.gate.whenOpen();
     other.move(ackWaitMs / 4);
@@ -133,7 +190,7 @@ natsTest("a value that no worker wrote begins the part anew", async () => {
   const bucket = await broker.bucket("BS_LEASES");
   for (const write of [() => bucket.put(KEY, "{}"), () => bucket.delete(KEY)]) {
     await write();
-    await using lease = (await take(broker, "one"))!;
+    await using lease = await take(broker, "one");
     assertEquals([lease.value.tries, lease.value.marks], [1, null]);
   }
 });
@@ -162,19 +219,19 @@ natsTest("an update that was written although no reply came does not lose the pa
     if (isSilent) throw new Error("timeout");
     return revision;
   });
-  await using lease = (await take(deaf, "one", { clock }))!;
+  await using lease = await take(deaf, "one", { clock });
   isSilent = true;
   lease.set({ marks: 1 });
   clock.move(ACK_WAIT_MS / 4);
   await until(() => writes === 2 && clock.timers === 1);
-  assertEquals((await readLease(broker, "may", 1))!.marks, 1);
+  assertEquals((await readLease(broker)).marks, 1);
   isSilent = false;
   lease.set({ marks: 2 });
   const { revision } = lease;
   clock.move(ACK_WAIT_MS / 4);
   await until(() => lease.revision > revision + 1);
   assertEquals([lease.lost.aborted, lease.gate.isOpen()], [false, true]);
-  await until(async () => (await readLease(broker, "may", 1))!.marks === 2);
+  await until(async () => (await readLease(broker)).marks === 2);
   isSilent = true;
   const ending = lease.end("done");
   await until(() => clock.timers === 1);
@@ -194,11 +251,11 @@ natsTest(
       broker,
       (write) => isCut ? Promise.reject(new Error("timeout")) : write(),
     );
-    await using lease = (await take(cut, "one", { clock }))!;
+    await using lease = await take(cut, "one", { clock });
     isCut = true;
     clock.move(ACK_WAIT_MS / 4);
     await until(() => clock.timers === 1);
-    await using other = (await take(broker, "two"))!;
+    await using other = await take(broker, "two", { clock: clockAhead() });
     isCut = false;
     clock.move(ACK_WAIT_MS / 4);
     await until(() => lease.lost.aborted);
@@ -227,7 +284,8 @@ natsTest("a stopped process sends nothing when it goes on, and has lost its part
   try {
     await prints("holds\n");
     child.kill("SIGSTOP");
-    await using lease = (await take(broker, "two", { clock: systemClock }))!;
+    const clock = { ...systemClock, wall: () => Date.now() + ACK_WAIT_MS };
+    await using lease = await take(broker, "two", { clock });
     // The gate opens when that of the stopped process has closed, and not earlier.
     assertEquals(await lease.gate.whenOpen(), true);
     child.kill("SIGCONT");
@@ -247,7 +305,7 @@ natsTest(
     await using server = await startNats();
     await using broker = await connect(server);
     const clock = new ManualClock();
-    await using lease = (await take(broker, "one", { clock }))!;
+    await using lease = await take(broker, "one", { clock });
     await server.stop("SIGKILL");
     clock.move(ACK_WAIT_MS / 4);
     await until(() => clock.timers === 1);
@@ -271,7 +329,7 @@ natsTest("a lease survives the leader of its bucket", async () => {
   const { cluster: raft } = await setUp.jsm.streams.info("KV_BS_LEASES");
   const leader = cluster.find(({ name }) => name === raft!.leader)!;
   await using broker = await connectBroker({ nats: leader.url }, "test");
-  await using lease = (await take(broker, "one", { clock: systemClock }))!;
+  await using lease = await take(broker, "one", { clock: systemClock });
   const { revision } = lease;
   await leader.stop("SIGKILL");
   await until(() => lease.revision > revision && lease.gate.isOpen());

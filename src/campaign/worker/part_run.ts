@@ -10,8 +10,8 @@ import { countOf } from "../../core/quantities.ts";
 import { untilOpen } from "../../net/send_gate.ts";
 import type { ScanControls } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
-import { Lease, readLease } from "../lease.ts";
-import { hasEnded, MAX_TRIES, type PartCounters } from "../lease_value.ts";
+import { Lease } from "../lease.ts";
+import { MAX_TRIES, type PartCounters } from "../lease_value.ts";
 import type { JsMsg } from "../nats/client_types.ts";
 import type { Spec } from "../spec.ts";
 import type { Budget } from "./budget.ts";
@@ -135,24 +135,18 @@ export class PartRun {
     const { worker: { broker, control, worker, clock, abandon }, campaign: { spec }, task } = this;
     const { msg, part } = task;
     const { name, ackWaitMs } = spec;
-    const before = await readLease(broker, name, part).catch(() => undefined);
-    if (before !== undefined && hasEnded(before)) {
-      return await this.#acknowledge(); // the acknowledgement of its worker was lost
-    }
-    const isFresh = before?.state === "held" && clock.wall() - before.at < ackWaitMs / 2;
-    // A worker renews the lease: the part was queued twice, or messages were lost.
-    if (isFresh) return msg.nak(ackWaitMs);
-    await using lease = await Lease.take(broker, name, part, {
+    const taken = await Lease.take(broker, name, part, {
       worker,
       ackWaitMs,
       clock,
       control,
       onRenewed: () => msg.working(),
     });
-    if (lease === undefined) return msg.nak(RETRY_MS);
-    if (before?.state === "held") {
-      lease.set({ why: `worker ${before.worker} stopped without giving the part back` });
-    }
+    // The acknowledgement of the worker that ended the part was lost, or the part was queued twice.
+    if (taken === "ended") return await this.#acknowledge();
+    if (taken === "held") return msg.nak(ackWaitMs / 4);
+    if (taken === "refused") return msg.nak(RETRY_MS);
+    await using lease = taken;
     const ending = AbortSignal.any([lease.lost, abandon]);
     try {
       await this.#runHeld(lease, ending);

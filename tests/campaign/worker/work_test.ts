@@ -246,7 +246,7 @@ natsTest("a part that was queued twice is not taken from the worker that scans i
   await using fleet = await startFleet({ ...FLEET, range: "127.50.0.0/22" });
   const spec = await submit(broker, {
     targets: ["127.50.0.0/22"],
-    options: { "parts": "1", "rate": "300" },
+    options: { "parts": "1", "rate": "300", "ack-wait": "60s" }, // much longer than the test
   });
   await broker.jsm.consumers.update(TASKS, taskConsumer("lab"), { max_ack_pending: 2 });
   await broker.js.publish(taskSubject("lab"), JSON.stringify({ form: 1, spec, part: 1, try: 2 }));
@@ -256,6 +256,21 @@ natsTest("a part that was queued twice is not taken from the worker that scans i
   const { rows, ends } = await readResults(broker);
   assertEquals([rows.length, hostsOf(rows)], [60, hostsOf(fleet.servers)]);
   assertEquals(ends.map(({ kind, end }) => [kind, end.tries]), [["done", 1]]);
+});
+
+natsTest("the part of a worker that is gone is taken when its lease is old", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server.url);
+  await submit(broker, { targets: ["127.50.0.0/24"], options: { "parts": "1" } });
+  const leases = await broker.bucket(LEASES);
+  const gone: LeaseValue = { ...UNTAKEN, state: "held", worker: "gone", at: 0, tries: 1 };
+  await leases.create(KEY, formatLeaseValue(gone));
+  const worker = startWorker(server.url);
+  const taken = await whenLeases(broker, (all) => all.get(KEY)?.worker !== "gone");
+  const { tries, why } = taken.get(KEY)!;
+  assertEquals([tries, why], [2, "worker gone stopped without giving the part back"]);
+  await whenLeases(broker, inState("done", 1));
+  await worker.stop();
 });
 
 natsTest("a marker in a reply opts its address out of all campaigns", async () => {

@@ -43,8 +43,13 @@ export function socketsFor(concurrency: number, receiveBuffer: number): number {
   const capacity = Math.max(MIN_CAPACITY, concurrency * PER_INSPECTION);
   return Math.ceil(capacity / capacityOfOne(receiveBuffer));
 }
-/** Number of replies after which round-trip time and response rate are known. */
-const MIN_REPLIES = 32;
+/** Number of replies after which the round-trip time is known. */
+const MIN_REPLIES = 8;
+/**
+ * Number of probes after which the response rate is known: at a rate of 10 %, its standard error is
+ * 1.7 percentage points.
+ */
+const MIN_PROBES = 320;
 /** Maximum number of unread replies while sending continues. */
 const MAX_UNREAD = 1024;
 /** Interval of the check for unread replies, milliseconds. */
@@ -176,6 +181,6 @@ export class ProbeWindow {
     const replied = this.#replies.sum(ms, now);
     if (this.#roundTrip === undefined || replied < MIN_REPLIES) return undefined;
     const early = this.#sent.sum(ms, now, Math.max(MIN_MS, ROUND_TRIPS * this.#roundTrip));
-    return early === 0 ? undefined : Math.min(1, replied / early);
+    return early < MIN_PROBES ? undefined : Math.min(1, replied / early);
   }
 }

@@ -37,16 +37,18 @@ Deno.test("ProbeWindow expects a reply of every target until the response rate i
 });
 
 Deno.test("ProbeWindow recognises unanswered probes early when other replies are fast", () => {
-  /** The window after 4,096 probes and a number of replies 40 ms later. */
-  const rooms = (replies: number, latencyMs: number, times: readonly number[]) => {
+  /** The window after probes and a number of replies 40 ms later. */
+  const rooms = (replies: number, latencyMs: number, times: readonly number[], probes = 4096) => {
     const window = windowOf(64);
-    window.sent(4096, 1000);
+    window.sent(probes, 1000);
     for (let i = 0; i < replies; i++) window.replied(latencyMs, 1040);
     return times.map((time) => window.capacity(time));
   };
-  assertEquals(rooms(32, 5, [1049, 1060]), [32, Infinity]);
-  assertEquals(rooms(31, 5, [1060, 1240]), [31, 31]); // too few replies for a measurement
-  assertEquals(rooms(32, 30, [1110, 1130]), [32, Infinity]);
+  assertEquals(rooms(8, 5, [1049, 1060]), [8, Infinity]);
+  assertEquals(rooms(7, 5, [1060, 1240]), [7, 7]); // too few replies for a measurement
+  assertEquals(rooms(8, 30, [1110, 1130]), [8, Infinity]);
+  assertEquals(rooms(32, 5, [1049, 1060], 320), [3808, Infinity]);
+  assertEquals(rooms(31, 5, [1060, 1240], 319), [3808, 3808]); // too few probes
   assertEquals(rooms(410, 5, [1060]), [4096]); // one in ten: the window applies, and all is back
 });
 

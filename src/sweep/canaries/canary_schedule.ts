@@ -54,8 +54,8 @@ export interface CanaryLimits {
 
 /** The queues of one kind of probe: servers with misses, and all others. */
 interface Queues {
-  readonly again: Canary[];
-  readonly ready: Canary[];
+  readonly again: Queue<Canary>;
+  readonly ready: Queue<Canary>;
 }
 
 /** A random sample of responders, at most one per address. */
@@ -101,7 +101,7 @@ export class CanarySchedule {
     if (this.size >= MOST) {
       const place = (mix(this.#seed ^ this.#seen) >>> 0) % this.#seen;
       if (place >= MOST || this.#all[place].misses > 0) return;
-      this.drop(this.#all[place]);
+      this.drop(this.#all[place], place);
     }
     const state = { round: 0, last: undefined, misses: 0, uncountedMisses: 0, isRemoved: false };
     const canary = { endpoint: { ...endpoint }, kind, readyAt: 0, ...state };
@@ -110,11 +110,15 @@ export class CanarySchedule {
     this.wait(canary, now);
   }
 
-  /** Removes a canary from the sample. */
-  drop(canary: Canary): void {
+  /**
+   * Removes a canary from the sample.
+   *
+   * @param place Its index in `#all`. Default: it is searched.
+   */
+  drop(canary: Canary, place: number = this.#all.indexOf(canary)): void {
     canary.isRemoved = true;
     this.#byAddress.delete(canary.endpoint.address);
-    this.#all[this.#all.indexOf(canary)] = this.#all.at(-1)!;
+    this.#all[place] = this.#all.at(-1)!;
     this.#all.pop();
   }
 
@@ -133,8 +137,8 @@ export class CanarySchedule {
   next(kind: ProbeKind, now: number): Canary | undefined {
     const { again, ready } = this.#queuesOf(kind);
     for (const queue of [again, ready]) {
-      for (let left = queue.length; left > 0 && queue[0].readyAt <= now; left--) {
-        const canary = queue.shift()!;
+      for (let left = queue.length; left > 0 && queue.first!.readyAt <= now; left--) {
+        const canary = queue.take();
         const may = this.may(canary, now);
         if (may === "yes") return canary;
         if (may === "later") this.wait(canary, now);
@@ -153,7 +157,10 @@ export class CanarySchedule {
   }
 
   #queuesOf({ kind }: ProbeKind): Queues {
-    return this.#queues.getOrInsertComputed(kind, () => ({ again: [], ready: [] }));
+    return this.#queues.getOrInsertComputed(
+      kind,
+      () => ({ again: new Queue(), ready: new Queue() }),
+    );
   }
 }
 
@@ -166,24 +173,38 @@ const MAX_MS = 2000;
 /** Early timeout while no round-trip time is known, milliseconds. */
 const UNKNOWN_MS = 1000;
 
-/** A queue whose elements are not moved when the first one is removed. */
-class Queue {
-  #items: CanaryProbe[] = [];
+/** A queue. `Array.shift()` moves all elements of a long array; this queue seldom moves them. */
+class Queue<T> {
+  #items: T[] = [];
   #first = 0;
 
-  push(probe: CanaryProbe): void {
-    this.#items.push(probe);
+  get length(): number {
+    return this.#items.length - this.#first;
   }
 
-  /** Removes and yields all probes that were sent until a time. */
-  *until(time: number): Generator<CanaryProbe> {
-    while (this.#first < this.#items.length && this.#items[this.#first].sentAt <= time) {
-      yield this.#items[this.#first++];
-    }
-    if (2 * this.#first < this.#items.length) return;
-    this.#items = this.#items.slice(this.#first);
-    this.#first = 0;
+  /** The first element; `undefined`: the queue is empty. */
+  get first(): T | undefined {
+    return this.#items[this.#first];
   }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  /** Removes and returns the first element of a queue that is not empty. */
+  take(): T {
+    const item = this.#items[this.#first++];
+    if (2 * this.#first >= this.#items.length) {
+      this.#items.splice(0, this.#first);
+      this.#first = 0;
+    }
+    return item;
+  }
+}
+
+/** Removes and yields all probes that were sent until a time. */
+function* sentUntil(time: number, queue: Queue<CanaryProbe>): Generator<CanaryProbe> {
+  while (queue.first !== undefined && queue.first.sentAt <= time) yield queue.take();
 }
 
 /**
@@ -191,8 +212,8 @@ class Queue {
  * search (early timeout), and after the full timeout.
  */
 export class CanaryRoundTrips {
-  readonly #early = new Queue();
-  readonly #late = new Queue();
+  readonly #early = new Queue<CanaryProbe>();
+  readonly #late = new Queue<CanaryProbe>();
   #roundTrip: number | undefined;
 
   /** The early timeout, milliseconds. */
@@ -214,7 +235,7 @@ export class CanaryRoundTrips {
 
   /** The probes whose early timeout has passed since the last call. */
   early(now: number): Iterable<CanaryProbe> {
-    return this.#early.until(now - this.earlyTimeoutMs);
+    return sentUntil(now - this.earlyTimeoutMs, this.#early);
   }
 
   /**
@@ -222,6 +243,6 @@ export class CanaryRoundTrips {
    * timeout ago.
    */
   sentBefore(time: number): Iterable<CanaryProbe> {
-    return this.#late.until(time);
+    return sentUntil(time, this.#late);
   }
 }

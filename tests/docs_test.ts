@@ -246,6 +246,15 @@ Deno.test("in tasks that run the program, the runtime's lines about downloads do
   for (const [name, { command }] of tasks) assert(command.includes("run --quiet "), name);
 });
 
+Deno.test("tasks that may read all files load code when it is needed, because that starts them faster", () => {
+  const tasks = Object.entries(TASKS).filter(([, { command }]) => command?.includes(" main.ts"));
+  for (const [name, { command }] of tasks) {
+    // With this flag, a dynamic import needs the permission to read the file.
+    const isLazy = command.includes(" --unstable-lazy-dynamic-imports ");
+    assertEquals(isLazy, command.includes(" --allow-read "), name);
+  }
+});
+
 Deno.test("the driver of PostgreSQL is in the lock file, although no import names it", async () => {
   const source = await Deno.readTextFile(
     new URL("../src/store/database/postgres_driver.ts", import.meta.url),

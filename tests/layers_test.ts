@@ -2,7 +2,7 @@
  * The rules of imports between folders: see docs/architecture.md. Imports point to lower layers, or
  * stay inside the folder.
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 import { FIELDS } from "../src/core/record.ts";
 import software from "../data/software.json" with { type: "json" };
@@ -75,6 +75,13 @@ async function importGraph(): Promise<Map<string, string[]>> {
   return new Map([...graph].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
+/** The modules that are loaded with a module: not those of dynamic imports, nor those only of types. */
+function loadedWith(text: string): string[] {
+  const code = text.replace(/^\s*\/?\*.*$/gm, "");
+  const loading = /^(?:import|export) (?!type )(?:[^;"]*? from )?"(\.[^"]+\.tsx?)"/gm;
+  return [...code.matchAll(loading)].map(([, path]) => path);
+}
+
 /** The strongly connected components of a graph (Tarjan's algorithm). */
 function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const [index, low] = [new Map<string, number>(), new Map<string, number>()];
@@ -112,6 +119,57 @@ Deno.test("each part of src/ is in one layer, and each part in the layers exists
 
 Deno.test("no file imports itself through other files, not even for a type", async () => {
   assertEquals(circles(await importGraph()), []);
+});
+
+/** The files that are loaded before `scan` reads its options, and so before its first probe. */
+async function loadedByScan(): Promise<string[]> {
+  const found = new Set(["cli/mod.ts", "cli/commands/scan/scan.ts"]);
+  for (const path of found) {
+    const file = new URL(path, SRC);
+    for (const one of loadedWith(await Deno.readTextFile(file))) {
+      const loaded = new URL(one, file);
+      if (loaded.href.startsWith(SRC.href)) found.add(below(loaded));
+    }
+  }
+  return [...found].sort();
+}
+
+/** Folders whose files a scan loads only if an option or an output needs them, but for these files. */
+const SELDOM =
+  /^(store|watch|web|campaign|fleet|library|testing|app\/(geoip|http|metrics|watch))\//;
+const LIGHT = [
+  "app/geoip/place_fields.ts",
+  "app/metrics/metrics_place.ts",
+  "app/metrics/otlp_meter.ts",
+  "fleet/usual_fleet.ts",
+  "store/database/database.ts",
+  "store/database/postgres_url.ts",
+  "store/database_location.ts",
+  "store/events/watch_event.ts",
+  "store/queries/orders.ts",
+  "store/queries/stored_fields.ts",
+  "store/rows/addresses.ts",
+  "store/rows/json_cells.ts",
+  "store/rows/stored_values.ts",
+  "store/rows/uuid.ts",
+  "store/server_tags.ts",
+  "watch/schedule.ts",
+  "watch/webhook/webhook_formats.ts",
+];
+/** Maximum number of files that a scan loads before its first probe: each takes about 0.5 ms. */
+const MAX_LOADED = 280;
+
+Deno.test("a scan starts without loading code that it may not need", async () => {
+  const loaded = await loadedByScan();
+  assertEquals(loaded.filter((path) => SELDOM.test(path)), LIGHT);
+  assert(loaded.length <= MAX_LOADED, `a scan loads ${loaded.length} files`);
+  assertEquals(
+    loadedWith(
+      'import {\n  a,\n} from "./b.ts";\nimport "./c.ts";\nimport type { D } from "./d.ts";\n' +
+        'export * from "./e.ts";\nconst f = await import("./f.ts");',
+    ),
+    ["./b.ts", "./c.ts", "./e.ts"],
+  );
 });
 
 /** The modules of Node.js that are loaded whenever a file is imported. */

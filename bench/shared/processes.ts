@@ -70,10 +70,11 @@ export async function fleetOf(child: Deno.ChildProcess): Promise<AsyncDisposable
   };
 }
 
-/** The command line of the program, with the permissions of a scan and without arguments. */
+/** The command line of the program, with the flags of the task `scan` and without arguments. */
 export function programWords(engine = "portable"): string[] {
   const permissions = [
-    ...["--no-prompt", "--allow-net", "--allow-read", "--allow-write"],
+    ...["--unstable-lazy-dynamic-imports", "--no-prompt"],
+    ...["--allow-net", "--allow-read", "--allow-write"],
     "--allow-env=HOME,PG*",
   ];
   if (engine !== "portable") permissions.push("--allow-ffi");

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { planDatabases } from "../app/databases/scan_databases.ts";
+import { planDatabases } from "../app/databases/database_plan.ts";
 import type { OptionsOf } from "../app/options/option_table.ts";
 import { readOptions } from "../app/options/read_options.ts";
 import { readTextFiles } from "../app/scan/locate_targets.ts";

@@ -19,7 +19,6 @@ import {
   splitCommand,
 } from "../app/options/command_words.ts";
 import type { CallableCommand } from "../app/options/commands.ts";
-import { commandHelp, groupOverview, overview } from "./options/help_text.ts";
 import type { CommandCall } from "./options/command_line.ts";
 import { EXIT } from "../app/exit_codes.ts";
 import { Interrupted } from "../app/interrupt_signals.ts";
@@ -93,7 +92,7 @@ async function dispatch(
 ): Promise<number> {
   const [first, ...others] = words;
   if (first === undefined) {
-    reportLine(overview(allProtocols));
+    reportLine((await helpTexts()).overview(allProtocols));
     return EXIT.usage;
   }
   if (["--help", "-h", "help"].includes(first)) {
@@ -111,15 +110,19 @@ async function dispatch(
   if (hasFlag(args, "--version", "-V")) return await printVersion();
   if (isCommand(name)) return await (await RUN[name]())({ args, allProtocols });
   refuse(args, `${name} without a command`);
-  reportLine(groupOverview(name));
+  reportLine((await helpTexts()).groupOverview(name));
   return EXIT.usage;
 }
+
+/** Loads the help texts, which few calls need. */
+const helpTexts = () => import("./options/help_text.ts");
 
 /** Prints the help on a command, on a group of commands, or on all commands. */
 async function printHelp(
   name: string | undefined,
   allProtocols: readonly Protocol[],
 ): Promise<number> {
+  const { overview, groupOverview, commandHelp } = await helpTexts();
   if (name === undefined) await print(overview(allProtocols));
   else if (GROUPED_COMMANDS.has(name)) await print(groupOverview(name));
   else if (isCommand(name)) await print(commandHelp(name, allProtocols));

@@ -33,6 +33,7 @@ export {
   type TableAlias,
   type UsualOrder,
 } from "../store/queries/orders.ts";
+export * from "../store/queries/stored_fields.ts";
 export * from "../store/server_queries.ts";
 export type { BrokenCell } from "../store/rows/json_cells.ts";
 export type { ScanNumbers, ScanProgressRow } from "../store/scans/scan_progress.ts";

@@ -4,7 +4,6 @@
  * @module
  */
 import { type Endpoint, parseAddress } from "../core/address.ts";
-import { type Field, FIELDS } from "../core/record.ts";
 import { type Database, isInList, listValue } from "./database/database.ts";
 import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
 import {
@@ -40,62 +39,6 @@ export interface ServerSelection extends ServerFilters {
   readonly after?: number;
 }
 
-/** Columns of a stored record after those of a scan's record. */
-const STATE_FIELDS = [
-  {
-    name: "online",
-    type: "boolean",
-    nullable: false,
-    meaning: "whether the server counts as online",
-  },
-  {
-    name: "missed_scans",
-    type: "integer",
-    nullable: false,
-    meaning: "scans in a row that probed the server without a reply",
-  },
-  {
-    name: "first_seen",
-    type: "integer",
-    nullable: false,
-    meaning: "when the server was first found or imported",
-  },
-  {
-    name: "last_seen",
-    type: "integer",
-    nullable: false,
-    meaning: "when the server was last probed",
-  },
-  {
-    name: "changed_at",
-    type: "integer",
-    nullable: false,
-    meaning:
-      "when the database recorded the last change of what the server publishes, or that it " +
-      "went online or offline",
-  },
-  {
-    name: "players_at",
-    type: "integer",
-    nullable: true,
-    meaning: "when the server published the names in `players`",
-  },
-  {
-    name: "uptime_30d",
-    type: "number",
-    nullable: true,
-    meaning:
-      "share of the watched time of the last 30 complete days in which the server was online; of " +
-      "the hours of today so far, if the server was not watched in these days",
-  },
-  {
-    name: "tags",
-    type: "names",
-    nullable: false,
-    meaning: "tags that users gave to the server",
-  },
-] as const;
-
 /** A server as {@linkcode selectServers} returns it. */
 export interface SelectedServer extends ListedRecord {
   /**
@@ -107,12 +50,6 @@ export interface SelectedServer extends ListedRecord {
   /** Tags that users gave to the server, in order. */
   readonly tags: readonly string[];
 }
-
-/** Fields of a {@linkcode SelectedServer}, in the order of columns. */
-export const STORED_FIELDS: readonly Field[] = [
-  ...FIELDS,
-  ...STATE_FIELDS as unknown as readonly Field[],
-];
 
 /**
  * Streams the selected servers of a database.

@@ -5,7 +5,7 @@
  */
 import { type Clock, sleep } from "../net/clock.ts";
 import { serverId, type ServerRecord } from "../core/record.ts";
-import { type Database, StoreError, Unavailable } from "./database/database.ts";
+import { type Database, StoreError, unavailableReason } from "./database/database.ts";
 import { serversWithRow } from "./scans/scan_rows.ts";
 import type { ScanProgressRow } from "./scans/scan_progress.ts";
 import {
@@ -305,10 +305,4 @@ export class SpillingStore implements AsyncDisposable {
   #report(event: string): void {
     this.options.report(`${this.store.database.name} ${event}`);
   }
-}
-
-/** The reason why a database is unavailable; `undefined` for other errors. */
-export function unavailableReason(error: unknown): string | undefined {
-  if (error instanceof StoreError) return unavailableReason(error.cause);
-  return error instanceof Unavailable ? error.message : undefined;
 }

@@ -21,6 +21,7 @@ export * from "./suppressing_endpoints.ts";
 export * from "./webhook/event_feed_queue.ts";
 export * from "./webhook/event_spool.ts";
 export * from "./webhook/receivers.ts";
+export * from "./webhook/webhook_formats.ts";
 export type { QueuedEvent } from "./webhook/spool_format.ts";
 export * from "./watch.ts";
 export * from "./watched_server.ts";

@@ -7,10 +7,8 @@
 import { InspectionPool } from "../inspect/inspection_pool.ts";
 import type { Clock } from "../net/clock.ts";
 import { RECHECK_MS, type WatchedServer } from "./watched_server.ts";
-import { Schedule } from "./schedule.ts";
+import { MIN_INTERVAL_MS, Schedule } from "./schedule.ts";
 
-/** Minimum poll interval, milliseconds. Servers cache a full stat for this time. */
-export const MIN_INTERVAL_MS = 5000;
 /** Maximum rate of first polls, polls per second. */
 const FIRST_POLLS_PER_SECOND = 200;
 /** Maximum duration of a timer, milliseconds: the clock may step while the machine is suspended. */

@@ -4,6 +4,9 @@
  * @module
  */
 
+/** Minimum poll interval, milliseconds. Servers cache a full stat for this time. */
+export const MIN_INTERVAL_MS = 5000;
+
 /**
  * A binary heap of items by due time. Items with equal times are returned in the order of their addition,
  * which the standard library's `BinaryHeap` does not promise.

@@ -47,7 +47,9 @@ export function programWords(
   permissions: readonly string[] = SCAN,
   main: string = MAIN,
 ) {
-  const options = ["--no-prompt", "--quiet", "--config", CONFIG, ...permissions];
+  // As in tasks: with this flag, a dynamic import needs the permission to read the file.
+  const lazy = permissions.includes("--allow-read") ? ["--unstable-lazy-dynamic-imports"] : [];
+  const options = ["--no-prompt", "--quiet", "--config", CONFIG, ...lazy, ...permissions];
   return ["deno", "run", ...options, main, ...args];
 }
 

@@ -1,5 +1,6 @@
 /**
- * Covers src/store/history_queries.ts, src/store/server_queries.ts and src/store/rows/addresses.ts.
+ * Covers src/store/history_queries.ts, src/store/server_queries.ts, src/store/queries/stored_fields.ts
+ * and src/store/rows/addresses.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";
@@ -12,8 +13,8 @@ import {
   selectServers,
   serversAfter,
   type ServerSelection,
-  STORED_FIELDS,
 } from "../../src/store/server_queries.ts";
+import { STORED_FIELDS } from "../../src/store/queries/stored_fields.ts";
 import {
   countObservations,
   historyOf,

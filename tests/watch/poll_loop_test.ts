@@ -1,7 +1,8 @@
 /** Covers src/watch/poll_loop.ts. */
 import { assertEquals } from "@std/assert";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
-import { MIN_INTERVAL_MS, newPollPool, PollLoop } from "../../src/watch/poll_loop.ts";
+import { newPollPool, PollLoop } from "../../src/watch/poll_loop.ts";
+import { MIN_INTERVAL_MS } from "../../src/watch/schedule.ts";
 import { WatchedServer } from "../../src/watch/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 

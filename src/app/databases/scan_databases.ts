@@ -18,7 +18,8 @@ import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
 import { readDatabaseIdentity } from "../../store/spill_file.ts";
-import { SpillingStore, unavailableReason } from "../../store/spilling_store.ts";
+import { unavailableReason } from "../../store/database/database.ts";
+import { SpillingStore } from "../../store/spilling_store.ts";
 import type { InterviewScope } from "../../store/merging/kept_columns.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import type { OptOut } from "../../store/rows/polls.ts";
@@ -33,45 +34,13 @@ import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
+import type { DatabasePlan } from "./database_plan.ts";
 import { type FileChange, fileChangeOf } from "./file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
 import { prunedLine, pruneOnce } from "./prune.ts";
 import type { ScanChoice, ScanOptions } from "../scan/scan_choice.ts";
 import { lossCounters } from "../scan/scan_status.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
-
-/** The databases of a scan, and when an unresponsive server counts as offline. */
-export interface DatabasePlan {
-  /** Paths and URLs of the databases. */
-  readonly places: readonly DatabaseLocation[];
-  /** Number of scans in a row without a reply after which a server is offline. */
-  readonly downAfter: number;
-  /** How long all observations are kept, milliseconds. Default: for ever. */
-  readonly keepMs?: number;
-  /** Whether the databases get the index for searches in texts. Default: no. */
-  readonly textIndex?: boolean;
-  /** Whether PostgreSQL partitions observations by month. Default: no. */
-  readonly partitionByMonth?: boolean;
-}
-
-/**
- * The databases that the options name.
- *
- * @throws InputError for a URL that cannot be read.
- */
-export function planDatabases(
-  { output, downAfter, keep, ...options }: {
-    readonly output: readonly string[];
-    readonly downAfter: number;
-    readonly keep: number | undefined;
-    readonly textIndex: boolean;
-    readonly partitionByMonth: boolean;
-  },
-): DatabasePlan {
-  const places = output.map(parseDatabaseLocation).filter((place) => place !== undefined);
-  const { textIndex, partitionByMonth } = options;
-  return { places, downAfter, keepMs: keep, textIndex, partitionByMonth };
-}
 
 /** Maximum size of a spill file, bytes, and how long the end of a scan waits for its database. */
 const SPILL = { maxBytes: 256 * 2 ** 20, maxWaitMs: 30_000 };

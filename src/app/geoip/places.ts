@@ -4,7 +4,6 @@
  * @module
  */
 import { type Address, parseAddress } from "../../core/address.ts";
-import type { Field } from "../../core/record.ts";
 import { InputError } from "../../core/errors.ts";
 import { readReason, userPath } from "../environment.ts";
 import { loadMmdb, MmdbError, type MmdbFile, type MmdbMap, type MmdbValue } from "./mmdb.ts";
@@ -18,13 +17,6 @@ export interface Place {
   /** Name of the autonomous system's operator. */
   readonly operator: string | null;
 }
-
-/** The columns of a place, which come after those of servers. */
-export const PLACE_FIELDS = [
-  { name: "country", type: "text", nullable: true, meaning: "country of the address, two letters" },
-  { name: "asn", type: "integer", nullable: true, meaning: "autonomous system of the address" },
-  { name: "operator", type: "text", nullable: true, meaning: "operator of the autonomous system" },
-] as unknown as readonly Field[];
 
 /** Finds country and operator of an address, which is in the form of records. */
 export type PlaceLookup = (host: string) => Place;

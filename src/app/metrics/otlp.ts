@@ -4,60 +4,12 @@
  *
  * @module
  */
-import { buildInfo, VERSION } from "./build_info.ts";
+import { buildInfo } from "./build_info.ts";
+import type { Meter, Observable, Observer, OtlpHistogram } from "./otlp_meter.ts";
 import type { Family } from "./prometheus_text.ts";
 
 /** Maximum number of series of one metric: Deno's exporter merges those beyond it into one. */
 const MAX_SERIES = 2000;
-
-/** The labels of a value. */
-type Labels = Readonly<Record<string, string>>;
-
-/** An instrument whose values a callback reports. */
-type Observable = object;
-
-/** Receives the values of instruments. */
-interface Observer {
-  readonly observe: (instrument: Observable, value: number, labels?: Labels) => void;
-}
-
-/** A histogram whose values are recorded at once. */
-export interface OtlpHistogram {
-  /** Adds a value. */
-  readonly record: (value: number) => void;
-}
-
-/** How an instrument is described. */
-interface Description {
-  readonly description: string;
-  readonly unit?: string;
-  readonly advice?: { readonly explicitBucketBoundaries: readonly number[] };
-}
-
-/** The part of OpenTelemetry's `Meter` that is used. */
-export interface Meter {
-  readonly createObservableCounter: (name: string, description: Description) => Observable;
-  readonly createObservableGauge: (name: string, description: Description) => Observable;
-  readonly createHistogram: (name: string, description: Description) => OtlpHistogram;
-  readonly addBatchObservableCallback: (
-    callback: (observer: Observer) => void,
-    instruments: Observable[],
-  ) => void;
-  readonly removeBatchObservableCallback: (
-    callback: (observer: Observer) => void,
-    instruments: Observable[],
-  ) => void;
-}
-
-/** The meter of this process; `undefined` if Deno was started without `OTEL_DENO=true`. */
-export function otlpMeter(): Meter | undefined {
-  try {
-    return Deno.telemetry.meterProvider.getMeter("blocksweep", VERSION);
-  } catch (error) {
-    if (/not initialized/.test((error as Error).message)) return undefined;
-    throw error;
-  }
-}
 
 /**
  * Exports the gauges and counters among metric families until the result is disposed of. They have

@@ -8,7 +8,8 @@ import type { ScanState } from "../../scan/scan_state.ts";
 import { scanHealth } from "./health.ts";
 import type { MetricsPlace } from "./metrics_place.ts";
 import { metricsTrouble, serveMetrics } from "./metrics_server.ts";
-import { exportFamilies, otlpMeter } from "./otlp.ts";
+import { exportFamilies } from "./otlp.ts";
+import { otlpMeter } from "./otlp_meter.ts";
 import { scanFamilies, type WrittenDatabase } from "./scan_metrics.ts";
 
 /**

@@ -13,7 +13,7 @@ import type { ReaderWait } from "../../sinks/named_pipe.ts";
 import { type Output, type Sink, TextSink } from "../../sinks/sink.ts";
 import { userPath } from "../environment.ts";
 import { Interrupted } from "../interrupt_signals.ts";
-import { unavailableReason } from "../../store/spilling_store.ts";
+import { unavailableReason } from "../../store/database/database.ts";
 import { type RowOrder, SortingSink } from "./sorting_sink.ts";
 import type { OutputPlan } from "./plan_outputs.ts";
 

@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
 import type { CallContext } from "../call_context.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
-import type { DatabasePlan } from "../databases/scan_databases.ts";
+import type { DatabasePlan } from "../databases/database_plan.ts";
 import { readTextFile } from "../environment.ts";
 import { refuseFiles } from "../outputs/path_conflicts.ts";
 import { orderDigest } from "../resume/scan_configuration.ts";
@@ -21,8 +21,7 @@ import {
   shardOf,
 } from "../targets/find_targets.ts";
 import { haveService } from "../targets/name_lookup.ts";
-import { withoutRows } from "../targets/servers_in_files.ts";
-import { knownToRescan, type RescanOptions } from "../targets/rescan_targets.ts";
+import type { RescanOptions, RescanServers } from "../targets/rescan_targets.ts";
 import type { ScanRequest } from "./read_scan.ts";
 import type { ScanOptions } from "./scan_choice.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -95,16 +94,38 @@ async function lookUpTargets(
   const usesServices = options.ports === undefined && haveService(choice.protocols);
   return await findTargets({
     words,
-    files: (await readTextFiles(paths)).map((file) => ({ ...file, text: withoutRows(file.text) })),
+    files: await readTargetFiles(paths),
     exclude: options.exclude,
     excludeFiles: await readTextFiles(options.excludeFile),
-    known: await knownToRescan(options, databases.places, connectionEnvironment(warn), warn),
+    known: await knownServers(options, databases, warn),
   }, {
     resolve,
     findService: usesServices ? findService : undefined,
     note: options.quiet ? () => {} : context.note,
     allowPrivate: options.allowPrivate,
   });
+}
+
+/** Reads files of targets, which may contain rows. */
+async function readTargetFiles(paths: readonly string[]): Promise<NamedText[]> {
+  if (paths.length === 0) return [];
+  const { withoutRows } = await import("../targets/servers_in_files.ts");
+  return (await readTextFiles(paths)).map(({ text, source }) => ({
+    text: withoutRows(text),
+    source,
+  }));
+}
+
+/** The known servers to probe again, if the option `rescan` names a database. */
+async function knownServers(
+  options: RescanOptions,
+  { places }: TargetRequest["databases"],
+  warn: (line: string) => void,
+): Promise<RescanServers | undefined> {
+  const { rescan } = options;
+  if (rescan === undefined) return undefined;
+  const { knownToRescan } = await import("../targets/rescan_targets.ts");
+  return await knownToRescan({ ...options, rescan }, places, connectionEnvironment(warn), warn);
 }
 
 /** Reads files of targets or exclusions; `-` is standard input. */

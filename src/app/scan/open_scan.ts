@@ -6,12 +6,11 @@
 import type { Endpoint } from "../../core/address.ts";
 import { beganAt } from "../../scan/scan_id.ts";
 import { newState, type ScanState } from "../../scan/scan_state.ts";
-import { readEndpoints } from "../../sinks/read_endpoints.ts";
 import type { SendGate } from "../../net/send_gate.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { isLater } from "../../sweep/mark_history.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
-import { queriedProtocolsOf, ScanDatabases, spillPath } from "../databases/scan_databases.ts";
+import type { ScanDatabases } from "../databases/scan_databases.ts";
 import {
   type Capacity,
   capacityFor,
@@ -105,17 +104,23 @@ function identityOf(resumed: PreparedScan["resumed"]): ScanIdentity | undefined 
   return { scanId, key: Uint8Array.fromHex(key) };
 }
 
-/** Opens the databases among the outputs. */
+/**
+ * Opens the databases among the outputs.
+ *
+ * @returns `undefined` if there are none. The code of databases is not loaded then.
+ */
 export async function openDatabases(
   scan: PreparedScan,
   scanId: string,
   signal: AbortSignal,
-): Promise<ScanDatabases> {
+): Promise<ScanDatabases | undefined> {
   const { databases, files, resumed, report, context: { warn } } = scan;
-  const stores = await ScanDatabases.open(databases, {
-    spill: spillPath(files.outputs, scanId),
+  if (databases.places.length === 0) return undefined;
+  const loaded = await import("../databases/scan_databases.ts");
+  const stores = await loaded.ScanDatabases.open(databases, {
+    spill: loaded.spillPath(files.outputs, scanId),
     report,
-    scope: queriedProtocolsOf(scan),
+    scope: loaded.queriedProtocolsOf(scan),
     environment: connectionEnvironment(warn),
     signal,
     resumed: resumed !== undefined,
@@ -139,14 +144,14 @@ export interface ScanOutputs {
 export async function openScanOutputs(
   scan: PreparedScan,
   { state, key }: StartedScan,
-  stores: ScanDatabases,
+  stores: ScanDatabases | undefined,
   signal: AbortSignal,
 ): Promise<ScanOutputs> {
   const { resumed, plan, outputs, report } = scan;
   const openedScan = await openOutputsAndCheckpoint(scan, {
     state,
     key,
-    stores: stores.sinks,
+    stores: stores?.sinks ?? [],
     signal,
   });
   const { sinks, unread } = whileRead(openedScan.sinks, outputs, report);
@@ -158,8 +163,9 @@ export async function openScanOutputs(
 export async function recordStart(
   scan: PreparedScan,
   { scanId, since }: StartedScan,
-  stores: ScanDatabases,
+  stores: ScanDatabases | undefined,
 ): Promise<void> {
+  if (stores === undefined) return;
   const { resumed, given, network } = scan;
   await stores.begin({
     id: scanId,
@@ -209,6 +215,7 @@ async function openOutputsAndCheckpoint(
 
 /** The servers that an earlier run of this scan has written to the outputs. */
 async function knownServers(outputs: readonly OutputPlan[]): Promise<Endpoint[]> {
+  const { readEndpoints } = await import("../../sinks/read_endpoints.ts");
   const lists = outputs.filter(({ readable }) => readable)
     .map(({ path, format }) => readEndpoints(userPath(path), format.name));
   return (await Promise.all(lists)).flat();

@@ -8,7 +8,7 @@ import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { CallContext } from "../call_context.ts";
 import { withoutSecrets } from "../databases/connection_environment.ts";
-import { type DatabasePlan, planDatabases } from "../databases/scan_databases.ts";
+import { type DatabasePlan, planDatabases } from "../databases/database_plan.ts";
 import { userPath } from "../environment.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import { optionsOf } from "../options/option_table.ts";

@@ -13,7 +13,7 @@ import type { ScanDatabases } from "../databases/scan_databases.ts";
 import { localAddress } from "../engines/scan_sockets.ts";
 import { writeTextFile } from "../environment.ts";
 import type { WrittenDatabase } from "../metrics/scan_metrics.ts";
-import { serveScan } from "../metrics/serve_scan.ts";
+import { otlpMeter } from "../metrics/otlp_meter.ts";
 import { formatConfig } from "../options/config_file.ts";
 import { closeOutputs } from "../outputs/open_outputs.ts";
 import { checkWritten } from "../outputs/path_conflicts.ts";
@@ -93,7 +93,6 @@ export async function runPreparedScan(
 ): Promise<ScanResult> {
   await using _opened = scan.opened;
   checkWritten(scan.files);
-  const { metrics } = scan.options;
   const sockets = await openSockets(scan, options.gate);
   const started = startScan(scan, options.identity);
   const { state } = started;
@@ -102,9 +101,9 @@ export async function runPreparedScan(
     countFrom(state, earlier.counters, { rows: earlier.rows, optOuts: 0 });
   }
   const written: WrittenDatabase[] = [];
-  await using _served = serveScan(metrics, state, written, scan.report);
+  await using _served = await serveMetrics(scan, state, written);
   await using stores = await openDatabases(scan, started.scanId, options.signal);
-  written.push(...stores.sinks);
+  written.push(...stores?.sinks ?? []);
   const outputs = await openScanOutputs(scan, started, stores, options.signal);
   const { path } = outputs.openedScan;
   if (outputs.openedScan.writer !== undefined) options.onCheckpoint?.(path);
@@ -117,7 +116,7 @@ export async function runPreparedScan(
   );
   options.onCheckpoint?.(undefined);
   const { unread } = outputs;
-  const waiting = stores.sinks.map((sink) => sink.waiting);
+  const waiting = written.map((sink) => sink.waiting);
   const result = { end, state, checkpoint: saved ? path : undefined, unread, waiting, tally };
   options.onEnd?.(result);
   const { metadata } = scan.files;
@@ -125,9 +124,20 @@ export async function runPreparedScan(
   return result;
 }
 
+/** Serves and exports the metrics, which are loaded only if the user wants them. */
+async function serveMetrics(
+  { options: { metrics }, report }: PreparedScan,
+  state: ScanState,
+  databases: readonly WrittenDatabase[],
+): Promise<AsyncDisposable | undefined> {
+  if (metrics === undefined && otlpMeter() === undefined) return undefined;
+  const { serveScan } = await import("../metrics/serve_scan.ts");
+  return serveScan(metrics, state, databases, report);
+}
+
 /** A started scan with everything open. */
 interface Opened extends StartedScan, OpenedSockets, ScanOutputs {
-  readonly stores: ScanDatabases;
+  readonly stores: ScanDatabases | undefined;
   readonly tally: SoftwareTally;
 }
 
@@ -143,11 +153,12 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
   });
   const further = options.begin?.(monitor) ?? [];
   const setup = setupOf(scan, opened, options, [...sinks, tally, ...further]);
-  const heartbeat = stores.keepProgress(state, () => monitor.endsAt);
+  const heartbeat = stores?.keepProgress(state, () => monitor.endsAt);
   scan.opened.move(); // from here on the scan closes everything
-  const ended = await runScan(setup).finally(() => heartbeat[Symbol.asyncDispose]());
+  const ended = await runScan(setup).finally(() => heartbeat?.[Symbol.asyncDispose]());
   const resumed = scan.resumed !== undefined;
-  const closeDatabases = () => stores.end(state, ended, { since, selection: setup, resumed });
+  const closeDatabases = async () =>
+    await stores?.end(state, ended, { since, selection: setup, resumed });
   const end = await closeOutputs(sinks, ended, state, closeDatabases);
   if (end.reason === "done" || end.reason === "max-results") options.onCheckpoint?.(undefined);
   return { end, saved: await openedScan.writer?.end(end.marks, state) };
@@ -172,11 +183,11 @@ function setupOf(
 ): ScanSetup {
   const { options, selection: { targets, order }, limits, network, context } = scan;
   const { signal, abandon, gate, throttle, checkpointer } = given;
-  const { onStart, onPass, onClockJump, onTrouble, attach = stores.sinks.length > 0 } = given;
+  const { onStart, onPass, onClockJump, onTrouble, attach = stores !== undefined } = given;
   return {
     targets: {
       ...targets,
-      optedOut: [...targets.optedOut, ...stores.optedOut],
+      optedOut: [...targets.optedOut, ...stores?.optedOut ?? []],
       responders: openedScan.responders,
     },
     order,
@@ -204,11 +215,11 @@ function setupOf(
       onTrouble,
       onOptOut: (address) => {
         network.optOuts.note(address);
-        stores.optOut(address);
+        stores?.optOut(address);
       },
       checkOutputs: async () => {
         for (const sink of outputs) await sink.check?.();
-        await stores.check();
+        await stores?.check();
       },
     },
     signal,

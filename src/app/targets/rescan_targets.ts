@@ -40,9 +40,6 @@ export interface RescanServers {
   readonly optedOut: readonly Range[];
 }
 
-/** No known servers and no opt-outs. */
-const NOTHING: RescanServers = { servers: [], optedOut: [] };
-
 /**
  * Reads known servers from a database.
  *
@@ -105,12 +102,11 @@ export interface RescanOptions {
  * database.
  */
 export async function knownToRescan(
-  { rescan: text, shard, from, allProtocols }: RescanOptions,
+  { rescan: text, shard, from, allProtocols }: RescanOptions & { readonly rescan: string },
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
   report: (line: string) => void,
 ): Promise<RescanServers> {
-  if (text === undefined) return NOTHING;
   const unstable = "the servers of a database change with each scan";
   if (shard.count > 1) {
     throw new InputError(

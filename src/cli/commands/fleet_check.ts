@@ -12,7 +12,7 @@ import { isFlawless, verdictLines, verifyAgainstManifest } from "../../fleet/jud
 import { type ManifestEntry, parseManifest } from "../../fleet/manifest.ts";
 import { parseRow } from "../../sinks/json.ts";
 import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
-import { STORED_FIELDS } from "../../store/server_queries.ts";
+import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { readTextFile } from "../../app/environment.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import { protocolsOf } from "../../app/settings/chosen_protocols.ts";

@@ -6,10 +6,11 @@
 import { InputError } from "../../core/errors.ts";
 import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import { STORED_FIELDS } from "../../store/server_queries.ts";
+import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
-import { PLACE_FIELDS, placeLookup, readGeoipFiles } from "../../app/geoip/places.ts";
+import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
+import { placeLookup, readGeoipFiles } from "../../app/geoip/places.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, reportLine, writeRows } from "../term/console.ts";

@@ -11,7 +11,7 @@ import type { GivenOptions } from "../../app/options/given_options.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
 import type { OutputPlan } from "../../app/outputs/plan_outputs.ts";
 import type { ScanChoice } from "../../app/scan/scan_choice.ts";
-import type { DatabasePlan } from "../../app/databases/scan_databases.ts";
+import type { DatabasePlan } from "../../app/databases/database_plan.ts";
 
 /** The name of the next file, for formats that cannot be appended to: `rows.json`, `rows-2.json`. */
 function sequel(path: string): string {

@@ -17,6 +17,12 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+/** The reason why a database is unavailable; `undefined` for other errors. */
+export function unavailableReason(error: unknown): string | undefined {
+  if (error instanceof StoreError) return unavailableReason(error.cause);
+  return error instanceof Unavailable ? error.message : undefined;
+}
+
 /**
  * Another transaction changed rows after this one had read them. {@linkcode Database.transaction} runs the
  * work again.

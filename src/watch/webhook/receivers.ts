@@ -16,6 +16,7 @@ import { changeOf, type Escape, eventSentence, serverOf } from "./event_sentence
 import { type Message, type MessageLength, messageOf } from "./message_text.ts";
 import { concatenate } from "./spool_format.ts";
 import { type JsonTemplate, parseJsonTemplate, parseTextTemplate } from "./template.ts";
+import type { WebhookFormat } from "./webhook_formats.ts";
 
 /** The URL of a receiver, and the form of its requests. */
 export interface Receiver {
@@ -50,9 +51,6 @@ const GATHER_MS = 2000;
 /** Creates a receiver of a URL; the template is optional. */
 type NewReceiver = (url: string, template: TemplateFile | undefined) => Receiver;
 
-/** The name of a format. */
-export type WebhookFormat = "json" | "discord" | "slack" | "ntfy";
-
 /** The receivers by the names of their formats. */
 const RECEIVERS: Readonly<Record<WebhookFormat, NewReceiver>> = {
   json: jsonReceiver,
@@ -60,9 +58,6 @@ const RECEIVERS: Readonly<Record<WebhookFormat, NewReceiver>> = {
   slack: slackReceiver,
   ntfy: ntfyReceiver,
 };
-
-/** The names of all formats. */
-export const WEBHOOK_FORMATS: readonly WebhookFormat[] = Object.keys(RECEIVERS) as WebhookFormat[];
 
 /**
  * Creates a receiver.

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { PLACE_FIELDS } from "../../app/geoip/places.ts";
+import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
 import type { Field, ServerRecord } from "../../core/record.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
-import { STORED_FIELDS } from "../../store/server_queries.ts";
+import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import {
   type DashboardData,
   DataError,

@@ -5,7 +5,7 @@
  */
 import { fieldSchema } from "../../core/schema.ts";
 import { FACETS, MAP_LAYERS } from "../data/dashboard_data.ts";
-import { PLACE_FIELDS } from "../../app/geoip/places.ts";
+import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
 import { LISTED_FIELDS } from "./export_files.ts";
 import type { JsonSchema } from "./parameters.ts";
 

@@ -5,9 +5,9 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
-import { PLACE_FIELDS } from "../../app/geoip/places.ts";
+import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
 import type { Facts, FactValue, Plugin } from "../../core/record.ts";
-import { STORED_FIELDS } from "../../store/server_queries.ts";
+import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import type { ListedServer, RawReply } from "../data/dashboard_data.ts";
 import { Card } from "./blocks.tsx";

@@ -2,7 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
-import { planDatabases, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
+import { planDatabases } from "../../../src/app/databases/database_plan.ts";
+import { ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";

@@ -5,11 +5,8 @@ import { formatConfig } from "../../../src/app/options/config_file.ts";
 import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
-import {
-  numbersOf,
-  planDatabases,
-  ScanDatabases,
-} from "../../../src/app/databases/scan_databases.ts";
+import { planDatabases } from "../../../src/app/databases/database_plan.ts";
+import { numbersOf, ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
 import { onInterrupt } from "../../../src/app/interrupt_signals.ts";
 import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";

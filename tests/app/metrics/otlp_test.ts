@@ -1,9 +1,10 @@
-/** Covers src/app/metrics/otlp.ts, with a collector of OTLP. */
+/** Covers src/app/metrics/otlp.ts and src/app/metrics/otlp_meter.ts, with a collector of OTLP. */
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { exportFamilies, otlpMeter } from "../../../src/app/metrics/otlp.ts";
+import { exportFamilies } from "../../../src/app/metrics/otlp.ts";
+import { otlpMeter } from "../../../src/app/metrics/otlp_meter.ts";
 import { metricFamily } from "../../../src/app/metrics/scan_metrics.ts";
 import { finish, PrintedText, start } from "../../cli/program.ts";
 

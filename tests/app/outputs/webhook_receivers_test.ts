@@ -2,7 +2,8 @@
  * Watches that send to receivers on loopback, as real processes: each format, templates, a rate limit
  * and a refusal.
  *
- * Covers src/watch/webhook/receivers.ts and src/watch/webhook/template.ts.
+ * Covers src/watch/webhook/receivers.ts, src/watch/webhook/webhook_formats.ts and
+ * src/watch/webhook/template.ts.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";

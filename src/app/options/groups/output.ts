@@ -4,12 +4,12 @@
  * @module
  */
 import { withoutPassword } from "../../databases/connection_environment.ts";
-import { PLACE_FIELDS } from "../../geoip/places.ts";
+import { PLACE_FIELDS } from "../../geoip/place_fields.ts";
 import { OUTPUT_FORMATS } from "../../outputs/output_formats.ts";
 import { ROW_ORDERS } from "../../outputs/sorting_sink.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
 import { FIELDS } from "../../../core/record.ts";
-import { STORED_FIELDS } from "../../../store/server_queries.ts";
+import { STORED_FIELDS } from "../../../store/queries/stored_fields.ts";
 import { columnList, EVENT_POSITION, TAG } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { AGE, AGE_OR_NONE, FILE, keyOf, wholeNumber } from "../value_types.ts";

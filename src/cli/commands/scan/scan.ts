@@ -8,15 +8,12 @@ import { readTextFile } from "../../../app/environment.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../../app/options/config_file.ts";
 import type { GivenOptions } from "../../../app/options/given_options.ts";
-import { prepareScan } from "../../../app/scan/prepare_scan.ts";
+import { type PreparedScan, prepareScan } from "../../../app/scan/prepare_scan.ts";
 import { readScan } from "../../../app/scan/read_scan.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import { outputColumns, print, reportError, reportLine, writeRows } from "../../term/console.ts";
-import { planLines } from "./dry_run.ts";
-import { planJson } from "./plan_json.ts";
 import { execute } from "./run.ts";
-import { printTargets } from "./target_list.ts";
 
 /** Runs `scan`; returns the exit code. */
 export async function runScanCommand(call: CommandCall): Promise<number> {
@@ -49,12 +46,19 @@ async function run({ args, allProtocols }: CommandCall, isPassing: boolean): Pro
   if (options.echoConfig) return await printAll([formatConfig("scan", given)]);
   const scan = await prepareScan(request);
   if (options.listTargets) {
+    const { printTargets } = await import("./target_list.ts");
     await printTargets(scan.selection, options.retries, options.json);
     return EXIT.done;
   }
-  if (options.dryRun) return await printAll(options.json ? [planJson(scan)] : planLines(scan));
-  if (options.verbose) planLines(scan).forEach(reportLine);
+  if (options.dryRun) return await printAll(await planTexts(scan, options.json));
+  if (options.verbose) (await planTexts(scan)).forEach(reportLine);
   return await execute(scan);
+}
+
+/** What a scan would do, as lines or as JSON. */
+async function planTexts(scan: PreparedScan, asJson = false): Promise<readonly string[]> {
+  if (asJson) return [(await import("./plan_json.ts")).planJson(scan)];
+  return (await import("./dry_run.ts")).planLines(scan);
 }
 
 /** Prints what a scan would do in place of the scan; returns the exit code. */

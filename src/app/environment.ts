@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { nodePath } from "../core/node_modules.ts";
+import { resolvePath } from "../core/node_modules.ts";
 import { InputError } from "../core/errors.ts";
 import { fileError, withoutCall } from "../sinks/file_errors.ts";
 
@@ -34,7 +34,7 @@ export function env(name: keyof typeof ENVIRONMENT_VARIABLES): string | undefine
  */
 export function userPath(path: string): string {
   const folder = env("INIT_CWD");
-  return folder === undefined ? path : nodePath().resolve(folder, path);
+  return folder === undefined ? path : resolvePath(folder, path);
 }
 
 /**

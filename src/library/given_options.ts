@@ -10,7 +10,7 @@ import { type Option, programName } from "../app/options/option.ts";
 import { optionsOf } from "../app/options/option_table.ts";
 import { InputError } from "../core/errors.ts";
 import { redactUrl } from "../core/redact.ts";
-import { nodePath } from "../core/node_modules.ts";
+import { resolvePath } from "../core/node_modules.ts";
 import { parseDatabaseLocation } from "../store/database_location.ts";
 
 /**
@@ -76,5 +76,5 @@ export function absolutePath(path: string): string {
   if (path === "-" || parseDatabaseLocation(path)?.postgres !== undefined) return path;
   return path.startsWith("sqlite:")
     ? `sqlite:${absolutePath(path.slice("sqlite:".length))}`
-    : nodePath().resolve(path);
+    : resolvePath(path);
 }

@@ -142,14 +142,25 @@ export function localAddress(
   );
 }
 
+/** A file that takes a tenth of a socket's time to open. */
+const NULL_DEVICE = "/dev/null";
+
 /**
- * Opens a socket to occupy a descriptor. The socket has an address family of the scan, because permission
- * for the other family may be missing.
+ * Returns a function that occupies a descriptor: by the null device, or if that may not be read, by a
+ * socket. The socket has an address family of the scan, because permission for the other family may be
+ * missing.
  */
 function descriptorTaker(
   targets: Targets,
   options: Pick<SocketOptions, "sourceIp">,
-): () => DatagramSocket {
+): () => AsyncDisposable {
+  const { state } = Deno.permissions.querySync({ name: "read", path: NULL_DEVICE });
+  if (state === "granted" && Deno.build.os !== "windows") {
+    return () => {
+      const file = Deno.openSync(NULL_DEVICE);
+      return { [Symbol.asyncDispose]: () => Promise.resolve(file.close()) };
+    };
+  }
   const { sourceIp } = options;
   const [bits = sourceIp === undefined ? 4 : family(sourceIp)] = familiesOf(targets);
   return () => openSocket({ address: localAddress(options, bits), port: 0 }, 1);

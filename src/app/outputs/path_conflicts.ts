@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { nodePath } from "../../core/node_modules.ts";
+import { resolvePath } from "../../core/node_modules.ts";
 import { InputError } from "../../core/errors.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { parseTargets } from "../../targets/parse.ts";
@@ -29,7 +29,7 @@ export interface WrittenFiles {
 export function checkApart({ outputs, status, metadata, checkpoint }: WrittenFiles): void {
   const rows = outputs.filter((path) => path !== "-");
   const all = [...rows, status, metadata, checkpoint].filter((path) => path !== undefined);
-  const places = all.map((path) => nodePath().resolve(userPath(path)));
+  const places = all.map((path) => resolvePath(userPath(path)));
   const twice = all.find((_, i) => places.indexOf(places[i]) < i);
   if (twice !== undefined) throw new InputError(`Cannot write two outputs to "${twice}"`);
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { nodePath } from "../../core/node_modules.ts";
+import { resolvePath } from "../../core/node_modules.ts";
 import {
   type Address,
   type Endpoint,
@@ -230,7 +230,7 @@ export function fullPath(path: string): string {
   if (path === "-" || parseDatabaseLocation(path)?.postgres !== undefined) return path;
   return path.startsWith("sqlite:")
     ? `sqlite:${fullPath(path.slice(7))}`
-    : nodePath().resolve(userPath(path));
+    : resolvePath(userPath(path));
 }
 
 /**

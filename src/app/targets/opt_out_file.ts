@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { nodePath } from "../../core/node_modules.ts";
+import { nodePath, resolvePath } from "../../core/node_modules.ts";
 import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { parseRangeList } from "../../targets/parse.ts";
@@ -108,11 +108,11 @@ function usualPath(): string {
 /** The path of a file in the user's configuration folder; without one, in the current folder. */
 export function configurationPath(file: string): string {
   const folder = configurationFolder();
-  return folder === undefined ? userPath(file) : nodePath().join(folder, "blocksweep", file);
+  return folder === undefined ? userPath(file) : resolvePath(folder, "blocksweep", file);
 }
 
 /** The folder of the user's configuration; `undefined` if the environment names none. */
 function configurationFolder(): string | undefined {
   const home = env("HOME") ?? env("USERPROFILE");
-  return env("XDG_CONFIG_HOME") ?? env("APPDATA") ?? (home && nodePath().join(home, ".config"));
+  return env("XDG_CONFIG_HOME") ?? env("APPDATA") ?? (home && resolvePath(home, ".config"));
 }

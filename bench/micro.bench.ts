@@ -19,7 +19,7 @@ import { FIELDS, type ServerRecord } from "../src/core/record.ts";
 import { Aliases } from "../src/scan/inspect_stage/aliases.ts";
 import { ndjsonFormat } from "../src/sinks/json.ts";
 import { csvFormat } from "../src/sinks/csv.ts";
-import { halfSipHash, Tokens } from "../src/sweep/token.ts";
+import { halfSipHash, Tokens } from "../src/targets/token.ts";
 import { Permutation } from "../src/targets/permutation.ts";
 import { type Range, RangeSet } from "../src/targets/ranges.ts";
 import { TargetSpace } from "../src/targets/space.ts";

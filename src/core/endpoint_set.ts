@@ -4,9 +4,15 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey } from "./address.ts";
+import { type Address, type Endpoint, endpointKey } from "./address.ts";
 import { mix } from "./bits.ts";
 import type { Endpoints } from "./endpoints.ts";
+
+/** Gets the address of each endpoint that is added to a set. */
+export interface AddedAddresses {
+  /** Adds an address. */
+  add(address: Address): void;
+}
 
 const MIN_SLOTS = 64;
 /** Highest load factor of the table; above it lookups become slow. */
@@ -42,8 +48,9 @@ export class EndpointSet {
    *
    * @param seed 32 unpredictable bits. With a known seed, endpoints could be chosen that all
    * collide.
+   * @param added Gets the address of each endpoint that is added. Default: nothing does.
    */
-  constructor(private readonly seed: number) {}
+  constructor(private readonly seed: number, private readonly added?: AddedAddresses) {}
 
   /** Number of endpoints in the set. */
   get size(): number {
@@ -73,6 +80,7 @@ export class EndpointSet {
   /** Adds an endpoint; false when the set already contains it. */
   add(endpoint: Endpoint): boolean {
     const { address, port } = endpoint;
+    this.added?.add(address);
     if (typeof address !== "number") {
       const before = this.#ipv6.size;
       return this.#ipv6.add(endpointKey(endpoint)).size > before;

@@ -138,7 +138,7 @@ export {
 export type { FloodedPasses, FloodReport } from "../sweep/flooding_hosts.ts";
 export type { RateReason, RateReport } from "../sweep/rate/rate_search.ts";
 export type { ReplyCounts } from "../sweep/reply_counts.ts";
-export * from "../sweep/token.ts";
+export * from "../targets/token.ts";
 export type { Mark } from "../sweep/mark_history.ts";
 export type { WatchSpan } from "../store/uptime/watch_spans.ts";
 export * from "../watch/mod.ts";

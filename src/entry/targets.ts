@@ -38,6 +38,7 @@ export {
 export * from "../core/address.ts";
 export * from "../core/endpoint_set.ts";
 export * from "../core/endpoints.ts";
+export * from "../targets/host_filter.ts";
 export * from "../targets/shipped_lists.ts";
 export * from "../targets/compose.ts";
 export * from "../targets/density.ts";

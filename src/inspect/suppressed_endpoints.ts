@@ -5,7 +5,7 @@
  * @module
  */
 import type { Endpoint } from "../core/address.ts";
-import { EndpointSet } from "../core/endpoint_set.ts";
+import { type AddedAddresses, EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
 /**
@@ -18,9 +18,12 @@ export class SuppressedEndpoints {
   readonly #endpoints: EndpointSet;
   #unproved = 0;
 
-  /** @param seed 32 unpredictable bits. */
-  constructor(seed: number) {
-    this.#endpoints = new EndpointSet(seed);
+  /**
+   * @param seed 32 unpredictable bits.
+   * @param added Gets the address of each endpoint that is added. Default: nothing does.
+   */
+  constructor(seed: number, added?: AddedAddresses) {
+    this.#endpoints = new EndpointSet(seed, added);
   }
 
   /** Adds an endpoint. An unproved endpoint is dropped if the maximum is reached. */

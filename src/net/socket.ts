@@ -6,6 +6,8 @@
  */
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Endpoints } from "../core/endpoints.ts";
+import type { HostFilterMemory } from "../targets/host_filter.ts";
+import type { SpaceData } from "../targets/space.ts";
 import type { SendGate } from "./send_gate.ts";
 
 /** Error counts of a socket, by error code. */
@@ -55,6 +57,8 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
   readonly receiveBufferUsed?: number;
   /** Error counts. Sockets with a common sender share them. */
   readonly errors: SocketErrors;
+  /** The sender thread of its batches. Default: the calling thread sends. */
+  readonly thread?: TargetThread;
   /**
    * The gate of its datagrams. While the gate is closed, nothing is sent: `send` returns false,
    * `flush` returns fewer, and the gate's `keptBack` grows. The caller waits and sends again. Default:
@@ -242,6 +246,66 @@ export class DatagramBatch implements Batch {
   clear(): void {
     this.length = 0;
   }
+}
+
+/** Maximum number of positions in a block: seven batches. */
+export const MAX_IN_BLOCK = 1792;
+
+/** A pass over a target space, as plain data for a worker. */
+export interface ThreadPass {
+  /** The targets in their order. */
+  readonly space: SpaceData;
+  /** The datagram of its probes. */
+  readonly template: Template;
+  /** The key of tokens, 8 bytes. */
+  readonly key: Uint8Array;
+  /** Number of the kind of probe, which is part of the token, 0 to 255. */
+  readonly kind: number;
+  /** The bits of the token that the probe contains. */
+  readonly macMask: number;
+  /** The addresses that may have to be skipped. */
+  readonly filter: HostFilterMemory;
+  /** Maximum number of datagrams per system call, which one socket sends. */
+  readonly batchSize: number;
+}
+
+/** The outcome of a block. */
+export interface SentBlock {
+  /** Number of probes that the system accepted. */
+  readonly sent: number;
+  /**
+   * Positions whose targets may have to be skipped, ascending, counted from the start of the block.
+   * No probe was sent to them: the caller decides.
+   */
+  readonly left: ArrayLike<number>;
+}
+
+/**
+ * A sender thread that computes its targets. The main thread passes blocks of positions to it, and
+ * does no work per target.
+ */
+export interface TargetThread {
+  /** Number of pending jobs. */
+  readonly pending: number;
+  /** Begins a pass. Blocks that are sent later belong to it. */
+  begin(pass: ThreadPass): void;
+  /**
+   * Sends probes to the targets at consecutive positions, apart from those in the filter.
+   *
+   * @param from The first position.
+   * @param count Number of positions, 1 to {@linkcode MAX_IN_BLOCK}.
+   * @param stamp The time of the call, microseconds modulo 2^32, of which the stamps are counted.
+   * @param errors Gets the errors of the system.
+   * @param signal Ends the wait for an interface that is down.
+   * @returns Resolves when the probes are sent; rejects when the thread or the interface has failed.
+   */
+  sendBlock(
+    from: number,
+    count: number,
+    stamp: number,
+    errors: SocketErrors,
+    signal?: AbortSignal,
+  ): Promise<SentBlock>;
 }
 
 /** The channel to one peer: sends and receives datagrams over UDP, or bytes over TCP. */

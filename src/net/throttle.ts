@@ -77,6 +77,11 @@ export class Throttle {
     this.#exempt = exempt;
   }
 
+  /** Whether hosts and networks have no caps, so that only the rate limits datagrams. */
+  get isUncapped(): boolean {
+    return this.#hosts === undefined && this.#nets === undefined;
+  }
+
   /**
    * Changes the rate from the next send time on. Send times that were granted before still count:
    * the change allows no burst that the new rate alone would forbid.
@@ -141,13 +146,8 @@ export class Throttle {
    * @param time `time[0]` is the time, and becomes the send time.
    */
   reserveAt(targets: Endpoints, i: number, time: Float64Array): void {
-    this.granted++;
-    const next = this.#next;
-    const slack = next[0] === -Infinity ? 0 : SLACK_MS; // the first datagram is not late
-    const due = Math.max(next[0], time[0] - slack);
-    const paced = Math.max(due, time[0], next[1] - this.#burst);
-    next[0] = due + this.#interval;
-    next[1] = Math.max(paced, next[1]) + this.#interval / CATCH_UP_FACTOR;
+    const paced = this.#pacedAt(time[0]);
+    this.#grant(time[0], paced);
     const hosts = this.#hosts;
     const nets = this.#nets;
     if (hosts === undefined && nets === undefined || this.#exempt(targets.address(i))) {
@@ -161,6 +161,58 @@ export class Throttle {
     nets?.delay(net, time);
     hosts?.push(host, time);
     nets?.push(net, time);
+  }
+
+  /**
+   * Reserves the send times of several datagrams, up to the first that is not due yet. Only for a
+   * throttle without caps.
+   *
+   * @param most Maximum number of datagrams.
+   * @param now The time, milliseconds.
+   * @param dueAt If fewer than `most` are due, one more is reserved, for the time `dueAt[0]`.
+   * @returns Number of datagrams that are due now.
+   */
+  reserveDue(most: number, now: number, dueAt: Float64Array): number {
+    if (this.#interval === 0) {
+      this.granted += most;
+      return most;
+    }
+    for (let count = 0; count < most; count++) {
+      const paced = this.#pacedAt(now);
+      this.#grant(now, paced);
+      if (paced > now) {
+        dueAt[0] = paced;
+        return count;
+      }
+    }
+    return most;
+  }
+
+  /** Gives back the send times of datagrams that were not sent. Only for a throttle without caps. */
+  giveBack(count: number): void {
+    this.granted -= count;
+    if (count === 0 || this.#interval === 0) return;
+    this.#next[0] -= count * this.#interval;
+    this.#next[1] -= count * this.#interval / CATCH_UP_FACTOR;
+  }
+
+  /** When the rate allows the next datagram, now or later. */
+  #pacedAt(now: number): number {
+    return Math.max(this.#dueAt(now), now, this.#next[1] - this.#burst);
+  }
+
+  /** When the next datagram is due, which may be in the past. */
+  #dueAt(now: number): number {
+    const slack = this.#next[0] === -Infinity ? 0 : SLACK_MS; // the first datagram is not late
+    return Math.max(this.#next[0], now - slack);
+  }
+
+  /** Counts a datagram that the rate allows at `paced`. */
+  #grant(now: number, paced: number): void {
+    const next = this.#next;
+    this.granted++;
+    next[0] = this.#dueAt(now) + this.#interval;
+    next[1] = Math.max(paced, next[1]) + this.#interval / CATCH_UP_FACTOR;
   }
 }
 

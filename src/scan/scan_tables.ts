@@ -10,7 +10,8 @@ import type { Demultiplexer } from "../net/demultiplexer.ts";
 import { isShortage, Shortage } from "../net/file_descriptors.ts";
 import { FloodingHosts } from "../sweep/flooding_hosts.ts";
 import { Responders } from "../sweep/responders.ts";
-import { Tokens } from "../sweep/token.ts";
+import { HostFilter } from "../targets/host_filter.ts";
+import { Tokens } from "../targets/token.ts";
 import { LowWaterMark } from "./checkpoint/low_water_mark.ts";
 import { AddressSignals } from "./opt_outs/address_signals.ts";
 import type { EarlyStop } from "./early_stop.ts";
@@ -26,6 +27,8 @@ import { SuppressionTable } from "./sweep_stage/suppression_table.ts";
 export interface ScanTables {
   /** Computes the tokens of probes. */
   readonly tokens: Tokens;
+  /** The addresses of all targets that the sweep may have to skip. */
+  readonly filter: HostFilter;
   /** Endpoints that replied, and the holds of unproved ones. */
   readonly responders: Responders;
   /**
@@ -68,10 +71,11 @@ export function makeTables(
 ): ScanTables {
   const { targets, order, hooks, io: { random, clock, state, dialer, key } } = options;
   const seed = seedOf(random);
-  const responders = new Responders(seed);
+  const filter = new HostFilter(seed);
+  const responders = new Responders(seed, filter);
   for (const endpoint of targets.responders) responders.add(endpoint);
-  const known = new KnownServers(targets, seed);
-  const optedOut = new OptedOutAddresses(targets.optedOut, seed);
+  const known = new KnownServers(targets, seed, filter);
+  const optedOut = new OptedOutAddresses(targets.optedOut, seed, filter);
   const probed = new ProbedEndpoints(
     options,
     (endpoint, protocol) => known.withholds(endpoint, protocol),
@@ -87,11 +91,12 @@ export function makeTables(
   });
   return {
     tokens: new Tokens(key ?? random(8)),
+    filter,
     responders,
-    interviewed: new EndpointSet(seed),
+    interviewed: new EndpointSet(seed, filter),
     optedOut,
-    suppression: new SuppressionTable(targets.protocols, seedOf(random)),
-    floods: new FloodingHosts(seed, state.floods, onFlood, probed.maxProbes),
+    suppression: new SuppressionTable(targets.protocols, seedOf(random), filter),
+    floods: new FloodingHosts(seed, state.floods, onFlood, probed.maxProbes, filter),
     known,
     probed,
     lowWater: new LowWaterMark(order.from),

@@ -1,33 +1,51 @@
 /**
- * Batches of probes that are filled and sent in turn: one is filled while others are being sent.
+ * Probes that are prepared and sent in turn: some are prepared while others are being sent. They are
+ * written into batches, or are a block of positions whose targets a sender thread computes.
  *
  * @module
  */
 import type { SendGate } from "../net/send_gate.ts";
-import type { Batch, DatagramSocket, Template } from "../net/socket.ts";
+import type { Batch, DatagramSocket, SentBlock, TargetThread, Template } from "../net/socket.ts";
 
-/** A pair of batches, one per address family, that are filled and sent together. */
+/** A block and a pair of batches, one per address family, that are sent together. */
 export class BatchInFlight {
-  /** Settles when this pair and all earlier ones are sent; `undefined`: they are sent. */
+  /** Settles when this one and all earlier ones are sent; `undefined`: they are sent. */
   sending: Promise<void> | undefined;
+  /** The block: the first position, number of positions, and the stamp of its start. */
+  from = 0;
+  count = 0;
+  stamp = 0;
   /** Number of canary probes in the batches. */
   canaries = 0;
   /** What the gate had kept back when the batches were passed to the sockets. */
   keptBack = 0;
 
-  /** Creates a pair from empty batches. */
+  /** Creates an empty block and pair from empty batches. */
   constructor(readonly ipv4: Batch | undefined, readonly ipv6: Batch | undefined) {}
 
-  /** Number of probes in both batches. */
+  /** Number of probes in the batches and the block. */
   get length(): number {
+    return this.count + this.written;
+  }
+
+  /** Number of probes in the batches. */
+  get written(): number {
     return (this.ipv4?.length ?? 0) + (this.ipv6?.length ?? 0);
   }
 
-  /** Removes all probes. The pair can then be filled again. */
+  /** Adds positions to the block. They follow its last ones. */
+  addToBlock(from: number, count: number, stamp: number): void {
+    if (this.count === 0) {
+      this.from = from;
+      this.stamp = stamp;
+    }
+    this.count += count;
+  }
+
+  /** Removes all probes from the batches. */
   clear(): void {
     this.ipv4?.clear();
     this.ipv6?.clear();
-    this.canaries = 0;
   }
 }
 
@@ -44,11 +62,31 @@ export interface BatchesInFlightOptions {
   /** Cancels a wait for an interface that is down. */
   readonly signal?: AbortSignal;
   /**
+   * Adds the targets that a sender thread left out of a block, unless they are skipped, to the
+   * batches.
+   *
+   * @param left The positions that were left out, counted from the start of the block.
+   * @param at Index of the first one to add.
+   * @returns Index of the next one to add, when the batches are full.
+   */
+  readonly addLeft?: (flight: BatchInFlight, left: ArrayLike<number>, at: number) => number;
+  /**
    * Called for each pair that was sent, in order: with the argument of `send()`, the number of
    * probes that the system accepted, and the number that it refused.
    */
   readonly onSent: (visited: number, sent: number, refused: number) => void;
 }
+
+/** The sockets of each family. */
+type ByFamily = Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
+
+/** Numbers of probes that were sent or refused. */
+interface Outcome {
+  readonly sent: number;
+  readonly refused: number;
+}
+
+const NOTHING: Outcome = { sent: 0, refused: 0 };
 
 /** Sends pairs of batches in turn and reports them in order. */
 export class BatchesInFlight {
@@ -62,25 +100,28 @@ export class BatchesInFlight {
    */
   isCut = false;
   readonly #pairs: readonly BatchInFlight[];
-  readonly #sockets: Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
-  readonly #onSent: BatchesInFlightOptions["onSent"];
-  readonly #signal: AbortSignal | undefined;
+  readonly #sockets: ByFamily;
+  /** The sockets of each sender thread. */
+  readonly #threads: ReadonlyMap<TargetThread, ByFamily>;
+  readonly #options: BatchesInFlightOptions;
   #count = 0;
   /** Settles when all pairs are sent; `undefined`: all are sent. */
   #sending: Promise<void> | undefined;
   #failure: Error | undefined;
 
   /** Allocates the batches, from the first socket of each family. */
-  constructor(
-    { sockets, template, batch, count, signal, onSent }: BatchesInFlightOptions,
-  ) {
-    this.#signal = signal;
+  constructor(options: BatchesInFlightOptions) {
+    const { sockets, template, batch, count } = options;
+    this.#options = options;
     this.gate = sockets.find(({ gate }) => gate !== undefined)?.gate;
-    const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
-    this.#sockets = { 4: of(4), 6: of(6) };
+    this.#sockets = byFamily(sockets);
+    this.#threads = new Map(
+      [...Map.groupBy(sockets, ({ thread }) => thread)].flatMap(([thread, own]) =>
+        thread === undefined ? [] : [[thread, byFamily(own)]]
+      ),
+    );
     const empty = (bits: 4 | 6) => this.#sockets[bits][0]?.batch(template, batch);
     this.#pairs = Array.from({ length: count }, () => new BatchInFlight(empty(4), empty(6)));
-    this.#onSent = onSent;
   }
 
   /**
@@ -91,6 +132,11 @@ export class BatchesInFlight {
   get next(): BatchInFlight {
     if (this.#failure !== undefined) throw this.#failure;
     return this.#pairs[this.#count % this.#pairs.length];
+  }
+
+  /** The sender threads. */
+  get threads(): readonly TargetThread[] {
+    return [...this.#threads.keys()];
   }
 
   /** Whether there is only one pair. Filling and sending then cannot overlap. */
@@ -105,56 +151,90 @@ export class BatchesInFlight {
    */
   send(visited: number): void {
     const flight = this.next;
-    const number = this.#count++;
     flight.keptBack = this.gate?.keptBack ?? 0;
-    const one = this.#flush(flight.ipv4, 4, number);
-    const other = this.#flush(flight.ipv6, 6, number);
-    if (this.#sending === undefined && typeof one === "number" && typeof other === "number") {
-      this.#report(flight, visited, one + other);
+    this.#count++;
+    const sent = flight.count > 0
+      ? this.#sendBlock(flight)
+      : this.#flushPair(flight, this.#sockets, this.#count);
+    if (this.#sending === undefined && !(sent instanceof Promise)) {
+      this.#report(flight, visited, sent);
     } else {
       this.probesInFlight += flight.length;
-      this.#sending = flight.sending = this.#finish(flight, visited, one, other, this.#sending);
+      this.#sending = flight.sending = this.#finish(flight, visited, sent, this.#sending);
     }
   }
 
-  /** Sends a batch from the next socket of its family. */
-  #flush(batch: Batch | undefined, bits: 4 | 6, number: number): number | Promise<number> {
+  /**
+   * Sends the block of a pair through the thread with the fewest pending jobs, then its batches,
+   * and then what the thread left out.
+   */
+  async #sendBlock(flight: BatchInFlight): Promise<Outcome> {
+    const { signal, addLeft } = this.#options;
+    const [thread, sockets] = [...this.#threads].reduce((least, one) =>
+      one[0].pending < least[0].pending ? one : least
+    );
+    const { from, count, stamp } = flight;
+    const { errors } = [...sockets[4], ...sockets[6]][0];
+    const block = thread.sendBlock(from, count, stamp, errors, signal);
+    const canaries = this.#flushPair(flight, sockets, this.#count);
+    const outcomes = await Promise.all([blockOutcome(block, count), canaries]);
+    const { left } = await block;
+    for (let at = 0; at < left.length;) {
+      flight.clear();
+      at = addLeft!(flight, left, at);
+      outcomes.push(await this.#flushPair(flight, sockets, this.#count));
+    }
+    return sumOf(outcomes);
+  }
+
+  /** Sends both batches, each from the next of the given sockets of its family. */
+  #flushPair(
+    { ipv4, ipv6, written: length }: BatchInFlight,
+    sockets: ByFamily,
+    number: number,
+  ): Outcome | Promise<Outcome> {
+    const one = this.#flush(ipv4, sockets[4], number);
+    const other = this.#flush(ipv6, sockets[6], number);
+    if (typeof one === "number" && typeof other === "number") return outcomeOf(one + other, length);
+    return sumLater(one, other, length);
+  }
+
+  #flush(
+    batch: Batch | undefined,
+    sockets: readonly DatagramSocket[],
+    number: number,
+  ): number | Promise<number> {
     if (batch === undefined || batch.length === 0) return 0;
-    const sockets = this.#sockets[bits];
-    return sockets[number % sockets.length].flush(batch, this.#signal);
+    return sockets[number % sockets.length].flush(batch, this.#options.signal);
   }
 
   /** Waits until a pair and all earlier ones are sent. Never rejects: errors are thrown later. */
   async #finish(
     flight: BatchInFlight,
     visited: number,
-    one: number | Promise<number>,
-    other: number | Promise<number>,
+    sent: Outcome | Promise<Outcome>,
     before: Promise<void> | undefined,
   ): Promise<void> {
+    const { length } = flight;
     try {
-      // Usually there is one batch. Promise.all(), which several batches need, allocates more
-      // memory.
-      const sent = typeof other === "number"
-        ? await one + other
-        : (await Promise.all([one, other])).reduce((sum, part) => sum + part);
+      const outcome = await sent;
       await before;
-      this.probesInFlight -= flight.length;
-      if (this.#failure === undefined) this.#report(flight, visited, sent);
+      if (this.#failure === undefined) this.#report(flight, visited, outcome);
     } catch (error) {
       this.#failure ??= error as Error;
     }
+    this.probesInFlight -= length;
     if (this.#sending === flight.sending) this.#sending = undefined;
     flight.sending = undefined;
   }
 
-  #report(flight: BatchInFlight, visited: number, sent: number): void {
-    const refused = flight.length - sent;
+  #report(flight: BatchInFlight, visited: number, { sent, refused }: Outcome): void {
     const probes = Math.max(0, sent - flight.canaries);
     this.isCut = refused > 0 && this.gate !== undefined && this.gate.keptBack > flight.keptBack;
     flight.clear();
-    if (this.isCut) this.#onSent(0, probes, 0);
-    else this.#onSent(visited, probes, refused);
+    flight.count = flight.canaries = 0;
+    if (this.isCut) this.#options.onSent(0, probes, 0);
+    else this.#options.onSent(visited, probes, refused);
   }
 
   /**
@@ -171,4 +251,37 @@ export class BatchesInFlight {
   get isIdle(): boolean {
     return this.#sending === undefined;
   }
+}
+
+function byFamily(sockets: readonly DatagramSocket[]): ByFamily {
+  const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
+  return { 4: of(4), 6: of(6) };
+}
+
+function outcomeOf(sent: number, length: number): Outcome {
+  return length === 0 ? NOTHING : { sent, refused: length - sent };
+}
+
+async function sumLater(
+  one: number | Promise<number>,
+  other: number | Promise<number>,
+  length: number,
+): Promise<Outcome> {
+  // Usually there is one batch. Promise.all(), which several batches need, allocates more memory.
+  const sent = typeof other === "number"
+    ? await one + other
+    : (await Promise.all([one, other])).reduce((sum, part) => sum + part);
+  return outcomeOf(sent, length);
+}
+
+async function blockOutcome(block: Promise<SentBlock>, count: number): Promise<Outcome> {
+  const { sent, left } = await block;
+  return { sent, refused: count - left.length - sent };
+}
+
+function sumOf(outcomes: readonly Outcome[]): Outcome {
+  return outcomes.reduce((sum, one) => ({
+    sent: sum.sent + one.sent,
+    refused: sum.refused + one.refused,
+  }));
 }

@@ -16,7 +16,7 @@ import {
   formatAddress,
   parseAddress,
 } from "../core/address.ts";
-import { EndpointSet } from "../core/endpoint_set.ts";
+import { type AddedAddresses, EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
 /** Maximum size of the table of endpoints, and of the table of hosts. */
@@ -112,15 +112,17 @@ export class FloodingHosts {
    * @param report The report to update. It may contain hosts of an earlier run of the scan.
    * @param onFlood Called once for each host that floods.
    * @param maxProbes Maximum number of probes to one host in all passes.
+   * @param added Gets the address of each host that floods. Default: nothing does.
    */
   constructor(
     seed: number,
     private readonly report: FloodReport,
     private readonly onFlood: (address: Address) => void = () => {},
     maxProbes = 1,
+    added?: AddedAddresses,
   ) {
     this.#hostLimit = LIMIT + SURPLUS * ALLOWED_OF_PROBE * maxProbes;
-    this.#flooding = new EndpointSet(seed);
+    this.#flooding = new EndpointSet(seed, added);
     for (const text of report.addresses) {
       this.#flooding.add({ address: parseAddress(text)!, port: WHOLE_HOST });
     }

@@ -12,7 +12,7 @@
  * @module
  */
 import type { Address, Endpoint } from "../core/address.ts";
-import { EndpointSet } from "../core/endpoint_set.ts";
+import { type AddedAddresses, EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 
 /** Maximum number of holds in all, and per address. */
@@ -50,11 +50,14 @@ export class Holds {
   /** Waiting endpoints by address and port, in the order of arrival. */
   readonly #waiting = new Map<Address, Map<number, Waiting>>();
 
-  /** @param seed 32 random bits. */
-  constructor(seed: number) {
+  /**
+   * @param seed 32 random bits.
+   * @param added Gets the address of each endpoint that waits. Default: nothing does.
+   */
+  constructor(seed: number, added?: AddedAddresses) {
     this.#held = new EndpointSet(seed);
     this.#pending = new EndpointSet(seed);
-    this.#queued = new EndpointSet(seed);
+    this.#queued = new EndpointSet(seed, added);
   }
 
   /** Whether an endpoint has a hold, waits for one, or was omitted. */

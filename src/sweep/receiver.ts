@@ -14,7 +14,7 @@ import type { ProbeWindow } from "./probe_window.ts";
 import type { ReplyCounts } from "./reply_counts.ts";
 import type { Responders } from "./responders.ts";
 import { type ProbeKind, stampClock } from "./probe_kind.ts";
-import type { Tokens } from "./token.ts";
+import type { Tokens } from "../targets/token.ts";
 
 /**
  * Maximum length of a later reply that is searched for opt-outs, bytes: that of one packet.

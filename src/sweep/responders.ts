@@ -5,7 +5,7 @@
  * @module
  */
 import type { Endpoint } from "../core/address.ts";
-import { EndpointSet } from "../core/endpoint_set.ts";
+import { type AddedAddresses, EndpointSet } from "../core/endpoint_set.ts";
 import type { Endpoints } from "../core/endpoints.ts";
 import { Holds, type Waiting } from "./holds.ts";
 
@@ -14,10 +14,13 @@ export class Responders {
   readonly #replied: EndpointSet;
   readonly #holds: Holds;
 
-  /** @param seed 32 random bits. */
-  constructor(seed: number) {
-    this.#replied = new EndpointSet(seed);
-    this.#holds = new Holds(seed);
+  /**
+   * @param seed 32 random bits.
+   * @param added Gets the address of each endpoint that the sweep skips. Default: nothing does.
+   */
+  constructor(seed: number, added?: AddedAddresses) {
+    this.#replied = new EndpointSet(seed, added);
+    this.#holds = new Holds(seed, added);
   }
 
   /** Whether an endpoint has sent a valid reply. */

@@ -4,15 +4,15 @@
  * @module
  */
 import { Endpoints } from "../core/endpoints.ts";
-import { type Clock, sleep } from "../net/clock.ts";
+import { sleep } from "../net/clock.ts";
 import { untilOpen } from "../net/send_gate.ts";
-import { type DatagramSocket, MAX_IN_BATCH } from "../net/socket.ts";
+import { type DatagramSocket, MAX_IN_BATCH, MAX_IN_BLOCK } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries/canaries.ts";
 import { BatchesInFlight, type BatchInFlight } from "./batches_in_flight.ts";
 import { type ProbeKind, stampClock } from "./probe_kind.ts";
-import type { Tokens } from "./token.ts";
+import { COMPUTED_AT_ONCE, ProbeWriter, type ProbeWriterOptions } from "./probe_writer.ts";
 import { capacityOf, type ProbeWindow } from "./probe_window.ts";
 
 /**
@@ -50,17 +50,13 @@ const QUIET_YIELD_MS = 50;
 const POLL_MS = 20;
 /** Maximum number of skipped positions between two yields to the event loop. */
 const MAX_SKIPPED = 16384;
-/** Number of targets that are computed at a time. */
-const COMPUTED_AT_ONCE = 256;
 /** Pause while the window or the queue of inspections is full, milliseconds. */
 const PAUSE_MS = 1;
 
 /** Options of {@linkcode Sender}. */
-export interface SenderOptions {
+export interface SenderOptions extends ProbeWriterOptions {
   /** The sockets, of one or both address families. */
   readonly sockets: readonly DatagramSocket[];
-  /** The token generator of the scan. */
-  readonly tokens: Tokens;
   /** Number of sender threads. Default: 0, the main thread sends. */
   readonly threads?: number;
   /** The rate limit and the caps of sent datagrams. */
@@ -69,12 +65,8 @@ export interface SenderOptions {
   readonly window: ProbeWindow;
   /** Canary probes to send among the probes. Default: none. */
   readonly canaries?: Canaries;
-  /** The clock of stamps and pauses. */
-  readonly clock: Clock;
   /** Cancels the pass after the current batch. */
   readonly signal: AbortSignal;
-  /** Whether a target is skipped: it has replied, has opted out, or suppresses the protocol. */
-  readonly skip: (targets: Endpoints, i: number, protocol: string) => boolean;
   /** Whether the queue of inspections is full. While it is full, sending has to wait. */
   readonly backlogged: () => boolean;
   /** Whether the event loop has other work now. Default: always. */
@@ -98,6 +90,7 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #kind: ProbeKind;
   readonly #batches: BatchesInFlight;
+  readonly #writer: ProbeWriter;
   /** Computed targets. */
   readonly #targets = new Endpoints(COMPUTED_AT_ONCE);
   /** Position of the first computed target. */
@@ -108,6 +101,8 @@ export class Sender {
   readonly #capacity: number;
   /** Maximum size of a batch, datagrams. */
   readonly #batchSize: number;
+  /** Whether sender threads compute the targets. */
+  readonly #isByThreads: boolean;
   /** Whether a socket cannot receive while it sends. */
   readonly #isBlockedBySending: boolean;
   /** Number of probes since the last poll of sockets. */
@@ -122,8 +117,6 @@ export class Sender {
   #reserved = false;
   /** The reserved time. */
   readonly #dueAt = new Float64Array(1);
-  /** The current stamp of probes, microseconds. */
-  #stamp = 0;
   /** The endpoint of the next canary probe. */
   readonly #canary = new Endpoints(1);
   /** Whether there is a next canary probe. */
@@ -139,12 +132,20 @@ export class Sender {
     );
     const least = Math.min(...options.sockets.map((socket) => capacityOf([socket])));
     this.#batchSize = Math.max(1, Math.min(MAX_IN_BATCH, Math.floor(PER_BATCH * least)));
+    this.#isByThreads = options.throttle.isUncapped && options.filter !== undefined &&
+      options.sockets.every(({ thread }) => thread !== undefined);
+    this.#writer = new ProbeWriter(kind, options);
     this.#batches = new BatchesInFlight({
       sockets: options.sockets,
       template: kind.probe,
       batch: this.#batchSize,
       signal: options.signal,
       count: Math.max(1, BATCHES_PER_THREAD * (options.threads ?? 0)),
+      addLeft: (flight, left, from) => {
+        const end = this.#writer.addLeft(flight, left, from, this.#batchSize);
+        options.throttle.giveBack(end - from - flight.written);
+        return end;
+      },
       onSent(visited, sent, refused) {
         options.window.sent(sent, options.clock.now());
         options.onProgress({ visited, sent, refused });
@@ -160,6 +161,10 @@ export class Sender {
   async send(space: TargetSpace, from: number): Promise<number> {
     const { signal } = this.#options;
     let position = from;
+    if (this.#isByThreads) {
+      const pass = this.#writer.threadPass(space, this.#batchSize);
+      for (const thread of this.#batches.threads) thread.begin(pass);
+    }
     while (position < space.size && !signal.aborted) {
       const flight = this.#batches.next;
       if (flight.sending !== undefined) await this.#batches.whenSent(flight);
@@ -232,9 +237,10 @@ export class Sender {
    */
   #capacityNow(): number {
     const { sockets, backlogged, window, clock } = this.#options;
+    const most = this.#isByThreads ? MAX_IN_BLOCK : this.#batchSize;
     const capacity = backlogged()
       ? 0
-      : Math.min(this.#batchSize, window.capacity(clock.now()) - this.#batches.probesInFlight);
+      : Math.floor(Math.min(most, window.capacity(clock.now()) - this.#batches.probesInFlight));
     return capacity < this.#batchSize && sockets.length > 1 ? 0 : capacity;
   }
 
@@ -246,13 +252,73 @@ export class Sender {
   }
 
   /**
+   * Prepares probes until the batches or the block are full or a probe has to wait. Returns the next
+   * position.
+   */
+  #fill(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
+    return this.#options.throttle.isUncapped
+      ? this.#fillBlocks(space, from, most, flight)
+      : this.#fillEach(space, from, most, flight);
+  }
+
+  /** Prepares probes without caps: the rate limit, clock and canaries are asked once per block. */
+  #fillBlocks(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
+    const { clock, canaries } = this.#options;
+    const end = Math.min(space.size, from + MAX_SKIPPED);
+    let position = from;
+    while (flight.length < most && position < end) {
+      const now = clock.now();
+      this.#writer.stamp = stampClock(now);
+      const size = Math.min(most - flight.length, end - position);
+      const probes = this.#hasCanary ? 1 : this.#select(space, position, size);
+      const wanted = Math.min(probes, canaries?.untilDue ?? Infinity);
+      const count = this.#takeDue(wanted, now);
+      if (this.#hasCanary) {
+        if (count === 0) break;
+        this.#writeCanary(flight);
+        if (this.#isByThreads) break; // the canary probe is sent after the block
+        continue;
+      }
+      position += this.#writeSelected(position, count, flight);
+      if (count < wanted) break;
+      if (canaries?.probed(count)) this.#hasCanary = canaries.choose(this.#kind, this.#canary);
+    }
+    return position;
+  }
+
+  /** Number of probes that are due now; if fewer than wanted, a time is reserved for the next. */
+  #takeDue(wanted: number, now: number): number {
+    let count = 0;
+    if (this.#reserved && wanted > 0) {
+      if (this.#dueAt[0] > now) return 0;
+      this.#reserved = false;
+      count = 1;
+    }
+    count += this.#options.throttle.reserveDue(wanted - count, now, this.#dueAt);
+    this.#reserved = count < wanted || this.#reserved && wanted === 0;
+    return count;
+  }
+
+  /** Selects the next positions. Returns the number of probes. */
+  #select(space: TargetSpace, position: number, size: number): number {
+    if (this.#isByThreads) return size;
+    return this.#writer.select(space, position, Math.min(size, COMPUTED_AT_ONCE));
+  }
+
+  /** Writes the first of the selected probes. Returns the number of positions before the next. */
+  #writeSelected(position: number, count: number, flight: BatchInFlight): number {
+    if (!this.#isByThreads) return this.#writer.writeSelected(count, flight);
+    if (count > 0) flight.addToBlock(position, count, this.#writer.stamp);
+    return count;
+  }
+
+  /**
    * Writes probes into the batches until the batches are full or a probe has to wait. It allocates
    * nothing for an IPv4 target: addresses, ports and times stay in arrays of numbers.
    */
-  #fill(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
-    const { tokens, clock, skip, canaries } = this.#options;
-    const { kind, protocol } = this.#kind;
-    const { macMask } = this.#kind.probe;
+  #fillEach(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
+    const { clock, skip, canaries } = this.#options;
+    const { protocol } = this.#kind;
     const targets = this.#targets;
     const end = Math.min(space.size, from + MAX_SKIPPED);
     let position = from;
@@ -262,7 +328,7 @@ export class Sender {
       // within a batch.
       if (visited % PER_CLOCK_READING === 0) {
         now = clock.now();
-        this.#stamp = stampClock(now);
+        this.#writer.stamp = stampClock(now);
       }
       if (this.#hasCanary) {
         if (!this.#sendCanary(now, flight)) break;
@@ -277,10 +343,10 @@ export class Sender {
         continue;
       }
       if (!this.#isDue(targets, i, now)) break;
-      this.#write(flight, targets, i, tokens.at(kind, targets, i) & macMask);
+      this.#writer.write(flight, targets, i);
       filled++;
       position++;
-      if (canaries?.probe()) this.#hasCanary = canaries.choose(this.#kind, this.#canary);
+      if (canaries?.probed(1)) this.#hasCanary = canaries.choose(this.#kind, this.#canary);
     }
     return position;
   }
@@ -303,22 +369,20 @@ export class Sender {
     return true;
   }
 
-  #write(flight: BatchInFlight, targets: Endpoints, i: number, mac: number): void {
-    const batch = (targets.family(i) === 4 ? flight.ipv4 : flight.ipv6)!;
-    batch.add(targets, i, mac, this.#stamp);
-  }
-
   /** Sends or drops the next canary probe. Returns `false` when it has to wait. */
   #sendCanary(now: number, flight: BatchInFlight): boolean {
-    const canaries = this.#options.canaries!;
     if (!this.#isDue(this.#canary, 0, now)) return false;
-    this.#hasCanary = false;
-    if (!canaries.mayBeSent) canaries.dismiss();
-    else {
-      this.#write(flight, this.#canary, 0, canaries.start());
-      flight.canaries++;
-    }
+    this.#writeCanary(flight);
     return true;
+  }
+
+  /** Writes or drops the next canary probe. */
+  #writeCanary(flight: BatchInFlight): void {
+    const canaries = this.#options.canaries!;
+    this.#hasCanary = false;
+    if (!canaries.mayBeSent) return canaries.dismiss();
+    this.#writer.writeWith(canaries.start(), flight, this.#canary, 0);
+    flight.canaries++;
   }
 
   /** Computes the next targets. */

@@ -8,7 +8,7 @@ import { Endpoints } from "../core/endpoints.ts";
 import { InputError } from "../core/errors.ts";
 import { PriorityOrder } from "./priority_order.ts";
 import { MAX_POSITIONS, Permutation } from "./permutation.ts";
-import { lastNotAbove, type RangeIndex, type RangeSet } from "./ranges.ts";
+import { lastNotAbove, type RangeIndex, RangeSet } from "./ranges.ts";
 
 /** Addresses that are probed on the same ports. Every address is in one segment only. */
 export interface Segment {
@@ -48,6 +48,17 @@ export function isWhole({ limit = Infinity }: TargetOrder): boolean {
  */
 const LIMIT_TWEAK = -1;
 
+/** A target space as plain data, which can be sent to a worker: see {@linkcode TargetSpace.of}. */
+export interface SpaceData {
+  /** For each segment, its ports, and start and end of each range in turn. */
+  readonly segments: readonly {
+    readonly bounds: readonly Address[];
+    readonly ports: readonly number[];
+  }[];
+  /** The order. */
+  readonly order: SpaceOptions;
+}
+
 /** A segment with its addresses by position. */
 interface IndexedSegment {
   readonly index: RangeIndex<Address>;
@@ -83,6 +94,8 @@ export class TargetSpace {
   #order: Permutation | undefined;
   readonly #seed: number | undefined;
   readonly #pass: number;
+  readonly #all: readonly Segment[];
+  readonly #limit: number;
   /** The permutation that chooses the visited endpoints if there is a limit. */
   readonly #limitOrder?: Permutation;
   /** Endpoints that are visited first, and the numbering in which they come first. */
@@ -111,6 +124,8 @@ export class TargetSpace {
     this.#prioritized = first;
     this.#seed = seed;
     this.#pass = pass;
+    this.#all = segments;
+    this.#limit = limit;
     this.#segments = segments.filter(({ ports }) => ports.length > 0)
       .map(({ addresses: { index }, ports }) => ({ index, ports }));
     this.#first = new Float64Array(this.#segments.length);
@@ -123,6 +138,22 @@ export class TargetSpace {
     if (seed !== undefined && this.size < position) {
       this.#limitOrder = new Permutation(position, seed, LIMIT_TWEAK);
     }
+  }
+
+  /** Creates the space that {@linkcode data} of another thread describes. */
+  static of({ segments, order }: SpaceData): TargetSpace {
+    const all = segments.map(({ bounds, ports }) => ({ addresses: rangesOf(bounds), ports }));
+    return new TargetSpace(all, order);
+  }
+
+  /** The space as plain data. */
+  get data(): SpaceData {
+    const segments = this.#all.map(({ addresses, ports }) => ({
+      bounds: [...addresses].flatMap(({ start, end }) => [start, end]),
+      ports,
+    }));
+    const [seed, pass, limit] = [this.#seed, this.#pass, this.#limit];
+    return { segments, order: { seed, pass, limit, first: this.#prioritized } };
   }
 
   /**
@@ -230,4 +261,14 @@ export class TargetSpace {
     }
     return undefined;
   }
+}
+
+/** The ranges with the given starts and ends. */
+function rangesOf(bounds: readonly Address[]): RangeSet<Address> {
+  return RangeSet.ofAscending(
+    Array.from({ length: bounds.length / 2 }, (_, i) => ({
+      start: bounds[2 * i],
+      end: bounds[2 * i + 1],
+    })),
+  );
 }

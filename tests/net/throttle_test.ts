@@ -176,3 +176,41 @@ Deno.test("Throttle.lastTo() gives the time of the last datagram to a host, for 
   assertEquals([throttle.lastTo(7), throttle.lastTo(v6)], [-Infinity, -Infinity]);
   assertEquals(new Throttle(NONE).lastTo(7), -Infinity);
 });
+
+Deno.test("several times are reserved at once as they are one by one", () => {
+  const random = new Random(11);
+  for (const rate of [undefined, 1, 90, 1000, 77_777, 1e9]) {
+    const limits = { rate, netRate: undefined, hostRate: undefined };
+    const [single, block] = [new Throttle(limits), new Throttle(limits)];
+    const dueAt = new Float64Array(1);
+    let [now, pending] = [1000, false];
+    for (let round = 0; round < 500; round++) {
+      now += random.below(20) === 0 ? random.below(500) : random.below(3000) / 1000;
+      if (pending && dueAt[0] > now) continue;
+      const most = 1 + random.below(300);
+      let expected = 0;
+      let time = now;
+      for (; expected < most && (time = single.reserve(1, now)) <= now; expected++);
+      assertEquals(block.reserveDue(most, now, dueAt), expected, `${rate}/s`);
+      pending = expected < most;
+      if (pending) assertEquals(dueAt[0], time);
+      assertEquals(block.granted, single.granted);
+    }
+  }
+});
+
+Deno.test("times that are given back are used again, without a burst after a pause", () => {
+  const throttle = new Throttle({ rate: 1000, netRate: undefined, hostRate: undefined });
+  const dueAt = new Float64Array(1);
+  let [sent, given] = [0, 0];
+  for (let now = 0; now < 10_000; now++) {
+    const count = throttle.reserveDue(100, now, dueAt) + 1; // one is reserved for later
+    const unsent = now < 5000 ? Math.floor(count / 2) : 0;
+    throttle.giveBack(unsent);
+    given += unsent;
+    sent += count - unsent;
+    assert(sent <= now + 300, `${sent} at ${now} ms`);
+  }
+  assert(given > 1000 && sent > 9900, `${given} ${sent}`);
+  assertEquals(throttle.granted, sent);
+});

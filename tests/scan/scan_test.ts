@@ -10,7 +10,7 @@ import { query, raknet } from "../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { serverId } from "../../src/core/record.ts";
 import { OutputLostError, WriteError } from "../../src/sinks/sink.ts";
-import { Tokens } from "../../src/sweep/token.ts";
+import { Tokens } from "../../src/targets/token.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { MemorySink, type Result, scanFleet, type Setting } from "./scan_harness.ts";
 

@@ -155,7 +155,7 @@ function scripted(takes: number[], forever?: number) {
   return { libc, queried, waits };
 }
 
-const [EPERM, EINTR, EAGAIN, ENETDOWN, ENOBUFS] = [-1, -4, -11, -100, -105];
+const [EPERM, EINTR, EAGAIN, ENODEV, ENETDOWN, ENOBUFS] = [-1, -4, -11, -19, -100, -105];
 
 Deno.test(
   { name: "udp: a partly accepted batch continues at the next datagram", ignore },
@@ -189,29 +189,35 @@ Deno.test(
 );
 
 Deno.test({ name: "udp: a sender thread continues a partly accepted batch", ignore }, async () => {
-  const { sendAll } = await import("../../src/net/linux/thread/blocking_send.ts");
+  const { sendOnce } = await import("../../src/net/linux/thread/blocking_send.ts");
   const { preparedMessages, sendMessages } = await import("../../src/net/linux/batch/transmit.ts");
   const refused: number[] = [];
-  const left: number[] = [];
+  const waits: number[] = [];
+  const failed: number[] = [];
   const report = {
     refuse: (errno: number) => void refused.push(errno),
-    stop: (errno: number) => void left.push(errno),
+    wait: (errno: number) => waits.push(errno) < 3,
+    fail: (errno: number) => void failed.push(errno),
   };
   const send = ({ libc }: { libc: Libc }, count: number, waitsForSpace = false) =>
-    sendAll(libc, sendMessages(libc), preparedMessages(7, 4096n, count, waitsForSpace), report);
+    sendOnce(libc, sendMessages(libc), preparedMessages(7, 4096n, count, waitsForSpace), report);
   const some = scripted([2, EAGAIN, ENOBUFS, 1, EINTR, EPERM]);
-  assertEquals(send(some, 8), 8);
+  assertEquals(send(some, 8), { tried: 8, goesOn: true });
   assertEquals(some.queried.map(({ at }) => at), [0, 2, 2, 2, 3, 3, 4]);
   assert(some.queried.every(({ at, count }) => at + count === 8));
   assertEquals([some.waits, refused], [[7, -1], [1]]); // polls until the socket can be written, or for a limited time
   const never = scripted([], ENOBUFS);
-  assertEquals(send(never, 3), 3);
+  assertEquals(send(never, 3), { tried: 3, goesOn: true });
   assertEquals([never.waits.length, refused], [1000, [1, 105, 105, 105]]);
   const down = scripted([2, ENETDOWN]);
-  // the sender waits for the network
-  assertEquals([send(down, 3), refused.length, left], [2, 4, [100]]);
-  assertEquals(send(scripted([1], ENOBUFS), 3, true), 1);
-  assertEquals([refused.length, left], [4, [100, 105]]);
+  // after a wait for the network, the caller writes the rest again
+  assertEquals(send(down, 3), { tried: 2, goesOn: true });
+  assertEquals(send(scripted([1], ENOBUFS), 3, true), { tried: 1, goesOn: true });
+  assertEquals([refused.length, waits, failed], [4, [100, 105], []]);
+  // the third wait is cancelled, and an interface that is gone ends the job at once
+  assertEquals(send(scripted([2, ENETDOWN]), 3), { tried: 2, goesOn: false });
+  assertEquals(send(scripted([ENODEV]), 3), { tried: 0, goesOn: false });
+  assertEquals([waits, failed], [[100, 105, 100], [100, 19]]);
 });
 
 Deno.test(
@@ -333,7 +339,7 @@ Deno.test(
     const rows = new TargetBatch({ template: new Uint8Array(1) }, 1, 4);
     rows.add(Endpoints.of({ address: LOOPBACK, port: 9 }), 0, 0, 0);
     const job = { socket: -1, method: "packet" as const, targets: rows };
-    await assertRejects(() => thread.send(job, 0, () => {}), Error, "Cannot send any longer");
+    await assertRejects(() => thread.send(job, noErrors()), Error, "Cannot send any longer");
     await thread.release();
   },
 );

@@ -13,7 +13,7 @@ import { noReplies } from "../../src/sweep/reply_counts.ts";
 import { stampClock } from "../../src/sweep/probe_kind.ts";
 import { Responders } from "../../src/sweep/responders.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
-import { Tokens } from "../../src/sweep/token.ts";
+import { Tokens } from "../../src/targets/token.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const KEY = new Uint8Array(8).fill(3);

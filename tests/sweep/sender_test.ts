@@ -1,15 +1,25 @@
-/** Covers src/sweep/batches_in_flight.ts. */
+/** Covers src/sweep/batches_in_flight.ts and src/sweep/probe_writer.ts. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import type { Clock } from "../../src/net/clock.ts";
-import { DatagramBatch, type DatagramSocket, type Template } from "../../src/net/socket.ts";
+import { BlockWriter } from "../../src/net/linux/thread/block_writer.ts";
+import type { JobReport } from "../../src/net/linux/thread/job_server.ts";
+import {
+  DatagramBatch,
+  type DatagramSocket,
+  noErrors,
+  type SentBlock,
+  type Template,
+  type ThreadPass,
+} from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
 import { Canaries } from "../../src/sweep/canaries/canaries.ts";
 import { LossTally, noCanaries } from "../../src/sweep/canaries/loss_estimate.ts";
 import { Sender, type SenderOptions, type SendProgress } from "../../src/sweep/sender.ts";
-import { Tokens } from "../../src/sweep/token.ts";
+import { Tokens } from "../../src/targets/token.ts";
 import { ProbeWindow } from "../../src/sweep/probe_window.ts";
+import { HostFilter } from "../../src/targets/host_filter.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
 import { TargetSpace } from "../../src/targets/space.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
@@ -61,6 +71,49 @@ function optionsFor(
   };
 }
 
+/** Sender threads that compute the targets of their blocks, each with a slow socket. */
+function slowThreads(
+  clock: Clock,
+  count: number,
+  takesMs: () => number,
+  onSent: (addresses: readonly number[], thread: number) => void,
+): DatagramSocket[] {
+  return Array.from({ length: count }, (_, number) => {
+    const socket = slowSocket(clock, takesMs, (addresses) => onSent(addresses, number));
+    let writer: BlockWriter;
+    let pending = Promise.resolve<unknown>(undefined);
+    const thread = {
+      pending: 0,
+      begin(pass: ThreadPass) {
+        writer = new BlockWriter(structuredClone(pass), [{ family: 4, socket: 1, port: 2 }]);
+      },
+      async sendBlock(from: number, count: number, stamp: number): Promise<SentBlock> {
+        thread.pending++;
+        const before = pending;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        pending = promise;
+        await before;
+        const left: number[] = [];
+        const addresses: number[] = [];
+        const report = { leave: (offset: number) => left.push(offset) } as unknown as JobReport;
+        const block = { kind: "block", from, count, stamp, waited: 0 } as const;
+        const sent = writer.send(block, report, (_to, length, add) => {
+          const batch = new DatagramBatch(KIND.probe, length);
+          add(batch, 0);
+          addresses.push(...batch.addresses as number[]);
+          return length;
+        });
+        await new Promise<void>((done) => clock.after(takesMs(), done));
+        onSent(addresses, number);
+        thread.pending--;
+        resolve();
+        return { sent, left };
+      },
+    };
+    return { ...socket, errors: noErrors(), thread };
+  });
+}
+
 /** The targets before a position, in the order of the space. */
 function targetsOf(all: TargetSpace, from: number, to: number): number[] {
   const target = { address: 0 as number | bigint, port: 0 };
@@ -100,6 +153,62 @@ for (const threads of [0, 1, 2, 5]) {
     assertEquals([behind, sent.size], [position, position - 100]);
   });
 }
+
+for (const threads of [1, 2, 5]) {
+  Deno.test(`${threads} threads that compute targets send to each once, and skip what is to skip`, async () => {
+    const network = new FakeNetwork(1);
+    const random = new Random(threads);
+    const [sent, stop] = [new Map<number, number>(), new AbortController()];
+    const all = space(200_000);
+    const order = targetsOf(all, 0, all.size);
+    const [filter, skipped] = [new HostFilter(3), new Set<number>()];
+    const onSent = (addresses: readonly number[], thread: number) => {
+      for (const address of addresses) {
+        assert(!sent.has(address) && !skipped.has(address), "sent twice, or to a skipped target");
+        sent.set(address, thread);
+      }
+      if (sent.size > 40_000) stop.abort();
+    };
+    for (const address of order) {
+      const draw = random.below(16);
+      if (draw < 2) filter.add(address);
+      if (draw === 0) skipped.add(address);
+    }
+    const takesMs = () => random.below(3000) / 1000;
+    const sockets = slowThreads(network, threads, takesMs, onSent);
+    let behind = 100;
+    const onProgress = ({ visited, sent: count, refused }: SendProgress) => {
+      const part = order.slice(behind, behind + visited).filter((one) => !skipped.has(one));
+      assert(part.every((address) => sent.has(address)));
+      assertEquals([count, refused], [part.length, 0]);
+      behind += visited;
+    };
+    const options = optionsFor(network, sockets, {
+      threads,
+      onProgress,
+      filter,
+      skip: (targets, i) => skipped.has(targets.ipv4[i]),
+      signal: stop.signal,
+    });
+    const position = await network.run(new Sender(KIND, options).send(all, 100));
+    assert(position > 40_000 && position < all.size);
+    const expected = order.slice(100, position).filter((one) => !skipped.has(one));
+    assertEquals([behind, sent.size], [position, expected.length]);
+    assertEquals(new Set(sent.values()).size, threads);
+  });
+}
+
+Deno.test("a faster thread gets more of the blocks", async () => {
+  const network = new FakeNetwork(1);
+  const counts = [0, 0];
+  const sockets = [1, 9].flatMap((ms, number) =>
+    slowThreads(network, 1, () => ms, ({ length }) => counts[number] += length)
+  );
+  const options = optionsFor(network, sockets, { threads: 2, filter: new HostFilter(1) });
+  await network.run(new Sender(KIND, options).send(space(400_000), 0));
+  assertEquals(counts[0] + counts[1], 400_000);
+  assert(counts[0] > 2 * counts[1], `${counts}`);
+});
 
 Deno.test("threads send while batches are filled, and may finish in any order", async () => {
   const network = new FakeNetwork(1);
@@ -145,8 +254,9 @@ function extremes(times: readonly number[], ms: number): [fewest: number, most: 
 }
 
 for (const rate of [1, 100, 10_000, 100_000]) {
-  for (const threads of [0, 2]) {
-    Deno.test(`${rate} probes per second are sent evenly by ${threads} threads`, async () => {
+  for (const [threads, computing] of [[0, false], [2, false], [2, true]] as const) {
+    const name = `${rate} probes per second are sent evenly by ${threads} threads`;
+    Deno.test(computing ? `${name} that compute targets` : name, async () => {
       const network = new FakeNetwork(1);
       const random = new Random(9);
       // Timers of a real system: never early, in whole milliseconds, and late, mostly by less than
@@ -162,16 +272,16 @@ for (const rate of [1, 100, 10_000, 100_000]) {
         after,
       };
       const times: number[] = [];
-      const sockets = Array.from(
+      const onSent = (addresses: readonly number[]) =>
+        void times.push(...addresses.map(() => network.now()));
+      const sockets = computing ? slowThreads(network, threads, () => 0.3, onSent) : Array.from(
         { length: Math.max(1, threads) },
-        () =>
-          slowSocket(network, () => 0.3, (addresses) => {
-            times.push(...addresses.map(() => network.now()));
-          }),
+        () => slowSocket(network, () => 0.3, onSent),
       );
+      const filter = computing ? new HostFilter(1) : undefined;
       const throttle = new Throttle({ rate, netRate: undefined, hostRate: undefined });
       const seconds = Math.max(4, 2400 / rate);
-      const options = optionsFor(clock, sockets, { throttle, threads });
+      const options = optionsFor(clock, sockets, { throttle, threads, filter });
       await network.run(new Sender(KIND, options).send(space(rate * seconds), 0));
       const windowMs = Math.max(1000, 1_000_000 / rate);
       const expected = rate * windowMs / 1000;

@@ -4,17 +4,18 @@
  * @module
  */
 import {
+  countError,
   EAGAIN,
   EINTR,
   ENETDOWN,
-  errorName,
+  interfaceError,
   isFull,
   isLost,
   type Libc,
   POLLIN,
   POLLOUT,
 } from "./ffi/libc.ts";
-import type { SendJob } from "./thread/shared_job_queue.ts";
+import type { SendJob } from "./thread/job_memory.ts";
 import type { PreparedBatch, Transmit } from "./batch/transmit.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import { type SendGate, untilOpen } from "../send_gate.ts";
@@ -73,28 +74,15 @@ export class BatchSender {
     return this.#sendRest(batch, Math.max(0, accepted), signal);
   }
 
-  readonly #refuse = (errno: number, times: number) =>
-    countError(this.parts.errors.send, errno, times);
-
   /**
    * Sends a whole batch of targets through the sender thread. The result and the errors are those
    * of {@linkcode flush}.
    */
   async send(job: SendJob, signal?: AbortSignal): Promise<number> {
     if (this.#closed) return 0;
-    const thread = this.parts.thread!;
     this.#busy++;
     try {
-      let { taken, tried, errno } = await thread.send(job, 0, this.#refuse);
-      while (tried < job.targets.length) {
-        await this.#waitForInterface(errno, signal);
-        if (this.#closed) break;
-        const rest = await thread.send(job, tried, this.#refuse);
-        taken += rest.taken;
-        tried += rest.tried;
-        errno = rest.errno;
-      }
-      return taken;
+      return await this.parts.thread!.send(job, this.parts.errors, signal);
     } finally {
       this.#release();
     }
@@ -149,9 +137,8 @@ export class BatchSender {
    */
   async #waitForInterface(errno: number, signal?: AbortSignal): Promise<void> {
     const { errors } = this.parts;
-    const is = errno === ENETDOWN ? "is down" : isFull(errno) ? "accepts no frames" : "is gone";
-    const end = `the interface ${is} (${errorName(errno)})`;
-    if (is === "is gone" || signal?.aborted) throw new Error(end);
+    const canReturn = errno === ENETDOWN || isFull(errno);
+    if (!canReturn || signal?.aborted) throw interfaceError(errno);
     countError(errors.waits, errno);
     await this.#sleep(-1, 0, DOWN_MS);
   }
@@ -178,12 +165,7 @@ export class BatchSender {
   /** Stops sending, and resolves when no send is pending. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.parts.thread?.cancelWaits();
     if (this.#busy > 0) await new Promise<void>((resolve) => this.#idle = resolve);
   }
-}
-
-/** Adds an error to counts by name. */
-export function countError(errors: Map<string, number>, errno: number, times = 1): void {
-  const name = errorName(errno);
-  errors.set(name, (errors.get(name) ?? 0) + times);
 }

@@ -7,7 +7,8 @@ import { type Endpoint, family } from "../../core/address.ts";
 import { Libc } from "./ffi/libc.ts";
 import { checkLayout } from "./ffi/mmsghdr.ts";
 import { PacketSender } from "./packet_sender.ts";
-import { type FrameRoute, type FrameSender, FrameSocket } from "./frame_socket.ts";
+import type { FrameRoute } from "./batch/frame_batch.ts";
+import { type FrameSender, FrameSocket } from "./frame_socket.ts";
 import { SendThread } from "./thread/send_thread.ts";
 import type { SendGate } from "../send_gate.ts";
 import type { DatagramSocket } from "../socket.ts";
@@ -55,7 +56,7 @@ export async function packetEngine(options: FrameEngineOptions): Promise<FrameEn
   return {
     uplink,
     open: socketOpener(route, open),
-    startThread: () => SendThread.start({ addresses: route }),
+    startThread: () => SendThread.start({ route }),
   };
 }
 
@@ -77,14 +78,14 @@ export async function xdpEngine(options: FrameEngineOptions): Promise<FrameEngin
     const socket = thread === undefined ? undefined : sockets.get(thread);
     return new XdpSender(socket ?? take(0), thread, gate);
   };
+  const mtu = Math.min(route.mtu, LARGEST);
   let queues = 0;
   const startThread = async () => {
     const socket = take(queues++);
-    const thread = await SendThread.start({ addresses: route, rings: socket.map });
+    const thread = await SendThread.start({ route: { ...route, mtu }, rings: socket.map });
     sockets.set(thread, socket);
     return thread;
   };
-  const mtu = Math.min(route.mtu, LARGEST);
   return { uplink, open: socketOpener({ ...route, mtu }, open), startThread };
 }
 

@@ -5,9 +5,7 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
-import { FrameBatch } from "./batch/frame_batch.ts";
-import { type FrameAddresses, HEADERS } from "./batch/ethernet_frames.ts";
-import { AddressesBehindGateway } from "./netlink/routing_table.ts";
+import { FrameBatch, framedAddresses, type FrameRoute } from "./batch/frame_batch.ts";
 import { FrameTargetBatch, type TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import type {
@@ -19,10 +17,6 @@ import type {
 } from "../socket.ts";
 import type { SendGate } from "../send_gate.ts";
 import type { UdpSocket } from "./udp_socket.ts";
-import type { Uplink } from "./netlink/uplink.ts";
-
-/** Size of the Ethernet header, which the MTU does not include, bytes. */
-const ETHERNET = 14;
 
 /** A sender of frames on one interface, shared by sockets. */
 export interface FrameSender {
@@ -42,17 +36,10 @@ export interface FrameSender {
   release(): Promise<void>;
 }
 
-/** The route of frames: their addresses, MTU and the targets behind the gateway. */
-export interface FrameRoute extends FrameAddresses, Pick<Uplink, "ranges"> {
-  /** Largest IP datagram in a frame, bytes. */
-  readonly mtu: number;
-}
-
 /** A UDP socket that sends frames. It owns the UDP socket that receives. */
 export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch> {
   readonly family = 4;
   readonly receivesWhileSending = true;
-  readonly #behindGateway: AddressesBehindGateway;
   #closed: Promise<void> | undefined;
 
   /**
@@ -66,7 +53,6 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
     private readonly sender: FrameSender,
     private readonly route: FrameRoute,
   ) {
-    this.#behindGateway = new AddressesBehindGateway(route.ranges);
     sender.hold();
   }
 
@@ -76,6 +62,10 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
 
   get errors(): SocketErrors {
     return this.udp.errors;
+  }
+
+  get thread(): SendThread | undefined {
+    return this.sender.thread;
   }
 
   get port(): number {
@@ -107,8 +97,7 @@ export class FrameSocket implements DatagramSocket<FrameBatch | FrameTargetBatch
   }
 
   batch(of: Template, capacity: number): FrameBatch | FrameTargetBatch {
-    const fits = of.template.length + HEADERS <= this.route.mtu + ETHERNET;
-    const behind = fits ? this.#behindGateway : undefined;
+    const behind = framedAddresses(this.route, of);
     if (this.sender.thread === undefined) return new FrameBatch(this.route, behind, of, capacity);
     return new FrameTargetBatch(behind, of, capacity);
   }

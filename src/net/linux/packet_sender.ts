@@ -75,7 +75,7 @@ export class PacketSender implements FrameSender {
     }
     const parts = { libc, closing: this.#closing, thread, errors: this.errors, gate };
     this.#sender = new BatchSender({ ...parts, transmit: sendMessages(libc) });
-    thread?.hold();
+    thread?.holdFrames(this.#socket);
   }
 
   send(targets: TargetBatch, port: number, signal?: AbortSignal): Promise<number> {

@@ -7,6 +7,7 @@ import type { Endpoint } from "../../core/address.ts";
 import { Endpoints } from "../../core/endpoints.ts";
 import { maxDatagramsIn, ReceiveDrain } from "../receive_drain.ts";
 import {
+  countError,
   EAGAIN,
   EINTR,
   failure,
@@ -19,7 +20,7 @@ import {
 import { MessageBatch } from "./batch/message_batch.ts";
 import { MessageHeaders, readSockaddr, sockaddrSize, writeSockaddr } from "./ffi/mmsghdr.ts";
 import { preparedMessages, sendMessages } from "./batch/transmit.ts";
-import { BatchSender, countError } from "./batch_sender.ts";
+import { BatchSender } from "./batch_sender.ts";
 import { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import type { SendGate } from "../send_gate.ts";
@@ -86,6 +87,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   /**
    * Takes ownership of a bound socket.
    *
+   * @param socket Its file descriptor.
    * @param closing An eventfd that ends all waits when the socket is being closed.
    * @param thread The sender thread for batches. Default: the calling thread sends.
    * @param errors The error counts to add to. Default: counts of its own.
@@ -94,10 +96,10 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
    */
   constructor(
     private readonly libc: Libc,
-    private readonly socket: number,
+    readonly socket: number,
     private readonly closing: number,
     readonly family: 4 | 6,
-    private readonly thread?: SendThread,
+    readonly thread?: SendThread,
     readonly errors: SocketErrors = noErrors(),
     readonly gate?: SendGate,
   ) {
@@ -113,7 +115,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     this.#receiveDrain = new ReceiveDrain(maxDatagramsIn(this.receiveBuffer));
     const transmit = sendMessages(libc);
     this.#sender = new BatchSender({ libc, closing, thread, transmit, errors: this.errors, gate });
-    thread?.hold();
+    thread?.hold(this);
   }
 
   get dropped(): number {
@@ -290,6 +292,6 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     this.libc.call.close(this.socket);
     this.libc.call.close(this.closing);
     this.libc[Symbol.dispose]();
-    await this.thread?.release();
+    await this.thread?.release(this);
   }
 }

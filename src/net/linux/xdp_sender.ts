@@ -44,7 +44,7 @@ export class XdpSender implements FrameSender {
     const ring = thread === undefined ? new XdpRing(libc, socket.map) : undefined;
     const transmit: XdpRing["transmit"] = (batch, from) => ring!.transmit(batch, from);
     this.#sender = new BatchSender({ ...parts, transmit });
-    thread?.hold();
+    thread?.holdFrames(socket.map.socket);
   }
 
   get isClosed(): boolean {

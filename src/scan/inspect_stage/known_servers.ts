@@ -5,7 +5,7 @@
  * @module
  */
 import { type Endpoint, endpointKey } from "../../core/address.ts";
-import { EndpointSet } from "../../core/endpoint_set.ts";
+import { type AddedAddresses, EndpointSet } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { isDetectionTarget, isVisited, type KnownPlan, knownPlans } from "./known_server_plan.ts";
@@ -25,8 +25,13 @@ export class KnownServers {
    * Plans the protocols of all known servers.
    *
    * @param seed 32 unpredictable bits.
+   * @param added Gets the address of each server that some pass skips. Default: nothing does.
    */
-  constructor(private readonly targets: ScanTargets, seed: number) {
+  constructor(
+    private readonly targets: ScanTargets,
+    seed: number,
+    private readonly added?: AddedAddresses,
+  ) {
     this.#plans = knownPlans(targets);
     const { protocols, allProtocols } = targets;
     const looked = allProtocols.filter(({ name }) =>
@@ -47,7 +52,10 @@ export class KnownServers {
     keeps: (plan: KnownPlan, protocol: Protocol) => boolean,
     seed: number,
   ): ByProtocol {
-    const sets = protocols.map((protocol) => ({ protocol, set: new EndpointSet(seed) }));
+    const sets = protocols.map((protocol) => ({
+      protocol,
+      set: new EndpointSet(seed, this.added),
+    }));
     for (const { endpoint } of sets.length === 0 ? [] : this.targets.known ?? []) {
       const plan = this.#plans.get(endpointKey(endpoint))!;
       for (const { protocol, set } of sets) if (!keeps(plan, protocol)) set.add(endpoint);

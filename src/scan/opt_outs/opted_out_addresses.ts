@@ -6,10 +6,13 @@
 import type { Address } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
-import { AddressSet, type Range } from "../../targets/ranges.ts";
+import type { HostFilter } from "../../targets/host_filter.ts";
+import { AddressSet, distance, later, type Range } from "../../targets/ranges.ts";
 
 /** The port number that stands for all ports of an address. */
 const WHOLE_HOST = 0;
+/** Largest range whose addresses are added to a filter one by one. */
+const MAX_ADDED = 65_536;
 
 /** The addresses that opted out before or during a scan. */
 export class OptedOutAddresses {
@@ -21,10 +24,18 @@ export class OptedOutAddresses {
    * Creates the set of the addresses that opted out before the scan.
    *
    * @param seed 32 unpredictable bits.
+   * @param filter The filter to which all addresses are added. Default: none.
    */
-  constructor(before: Iterable<Range>, seed: number) {
-    this.#before = new AddressSet(before);
-    this.#since = new EndpointSet(seed);
+  constructor(before: Iterable<Range>, seed: number, filter?: HostFilter) {
+    const ranges = [...before];
+    this.#before = new AddressSet(ranges);
+    this.#since = new EndpointSet(seed, filter);
+    if (filter === undefined) return;
+    for (const { start, end } of ranges) {
+      const size = distance(start, end);
+      if (size > MAX_ADDED) filter.addAll();
+      else for (let i = 0; i < size; i++) filter.add(later(start, i));
+    }
   }
 
   /** Adds an address that opted out. */

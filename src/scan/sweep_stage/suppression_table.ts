@@ -5,6 +5,7 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
+import type { AddedAddresses } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import { SuppressedEndpoints } from "../../inspect/suppressed_endpoints.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -25,9 +26,14 @@ export class SuppressionTable {
    *
    * @param protocols The protocols of the scan.
    * @param seed 32 unpredictable bits.
+   * @param added Gets the address of each recorded endpoint. Default: nothing does.
    */
-  constructor(private readonly protocols: readonly Protocol[], seed: number) {
-    this.#replied = new SuppressedEndpoints(seed);
+  constructor(
+    private readonly protocols: readonly Protocol[],
+    seed: number,
+    added?: AddedAddresses,
+  ) {
+    this.#replied = new SuppressedEndpoints(seed, added);
     const harmful = protocols.filter(({ suppressedBy }) => suppressedBy !== undefined);
     this.#suppressible = new Set(harmful.map(({ name }) => name));
     this.#unsent = new Set(this.#suppressible);

@@ -101,7 +101,7 @@ export class UdpSweep {
 
   #sweepOptions(): Omit<SweepOptions, "passes" | "from" | "progress"> {
     const { order, limits: { cooldownMs }, io: { clock, threads } } = this.#options;
-    const { tokens, floods, stop } = this.#tables;
+    const { tokens, filter, floods, stop } = this.#tables;
     const { sockets, throttle, window, skipped, sightings, lossAndRate } = this.#parts;
     const { state } = this.#options.io;
     return {
@@ -118,6 +118,7 @@ export class UdpSweep {
       clock,
       signal: stop.sweepSignal,
       skipsCooldown: () => stop.skipsCooldown,
+      filter,
       skip: (targets, i, protocol) => skipped.hasAt(targets, i, protocol),
       isBusy: () => state.inspecting > 0 || state.tcp.passes > 0,
       backlogged: () => sightings.isFull || floods.pauses(clock.now()),

@@ -17,7 +17,7 @@ import {
 } from "./canary_schedule.ts";
 import type { LossTally } from "./loss_estimate.ts";
 import type { ProbeKind } from "../probe_kind.ts";
-import type { Tokens } from "../token.ts";
+import type { Tokens } from "../../targets/token.ts";
 
 /** Number of canary probes in a row without a reply after which a server counts as stopped. */
 const MAX_MISSES = 8;
@@ -103,11 +103,16 @@ export class Canaries {
     if (kind.probe.macMask !== 0) this.#sample.add(kind, endpoint, this.#options.clock.now());
   }
 
-  /** Counts a probe of the sweep. Returns whether a canary probe is due after this probe. */
-  probe(): boolean {
-    this.#due += this.share;
-    this.#counted += this.#options.share;
+  /** Counts probes of the sweep. Returns whether a canary probe is due after them. */
+  probed(count: number): boolean {
+    this.#due += count * this.share;
+    this.#counted += count * this.#options.share;
     return this.#due >= 1 + this.#delay;
+  }
+
+  /** Number of probes of the sweep after which the next canary probe is due, at least 1. */
+  get untilDue(): number {
+    return Math.max(1, Math.ceil((1 + this.#delay - this.#due) / this.share));
   }
 
   /** A random number from 0 to 1. */

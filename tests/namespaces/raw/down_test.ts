@@ -19,14 +19,14 @@ type Opening = (
 const OPENINGS: Record<string, Opening> = {
   packet: (index, gate) => Promise.resolve({ outlet: new PacketSender(index, undefined, gate) }),
   async "packet with a thread"(index) {
-    const thread = await SendThread.start({ addresses: ROUTE });
+    const thread = await SendThread.start({ route: ROUTE });
     return { outlet: new PacketSender(index, thread), thread };
   },
   xdp: (index, gate) =>
     Promise.resolve({ outlet: new XdpSender(new XdpSocket(index, 0), undefined, gate) }),
   async "xdp with a thread"(index) {
     const socket = new XdpSocket(index, 0);
-    const thread = await SendThread.start({ addresses: ROUTE, rings: socket.map });
+    const thread = await SendThread.start({ route: ROUTE, rings: socket.map });
     return { outlet: new XdpSender(socket, thread), thread };
   },
 };

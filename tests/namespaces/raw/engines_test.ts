@@ -48,7 +48,7 @@ testEngine({
   name: "packet with a thread",
   address: OURS,
   async run(test) {
-    const thread = await SendThread.start({ addresses: ROUTE });
+    const thread = await SendThread.start({ route: ROUTE });
     await runWith(test, new PacketSender(indexOf("near0"), thread), thread);
   },
 });
@@ -62,7 +62,7 @@ testEngine({
   address: OURS,
   async run(test) {
     const socket = new XdpSocket(indexOf("near0"), 1);
-    const thread = await SendThread.start({ addresses: ROUTE, rings: socket.map });
+    const thread = await SendThread.start({ route: ROUTE, rings: socket.map });
     await runWith(test, new XdpSender(socket, thread), thread);
   },
 });

@@ -2,7 +2,7 @@
 import { requestNetlink } from "../../../src/net/linux/netlink/netlink_request.ts";
 import { Libc } from "../../../src/net/linux/ffi/libc.ts";
 import { encodeLinksRequest } from "../../../src/net/linux/netlink/rtnetlink.ts";
-import type { FrameRoute } from "../../../src/net/linux/frame_socket.ts";
+import type { FrameRoute } from "../../../src/net/linux/batch/frame_batch.ts";
 
 /** The address of the near end. */
 export const OURS = 0x0a4f0001;

@@ -13,7 +13,7 @@ import { Receiver } from "../../../src/sweep/receiver.ts";
 import { noReplies } from "../../../src/sweep/reply_counts.ts";
 import { type ProbeKind, stampClock } from "../../../src/sweep/probe_kind.ts";
 import { Responders } from "../../../src/sweep/responders.ts";
-import { Tokens } from "../../../src/sweep/token.ts";
+import { Tokens } from "../../../src/targets/token.ts";
 import { Endpoints } from "../../../src/core/endpoints.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
@@ -105,7 +105,7 @@ async function query(setting: Setting) {
       const tick = () => {
         if (network.now() - begun >= forMs) return done();
         for (let probe = 0; probe < rate / 100; probe++) {
-          if (canaries.probe()) again();
+          if (canaries.probed(1)) again();
         }
         canaries.settle();
         network.after(10, tick);

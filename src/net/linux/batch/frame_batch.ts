@@ -6,11 +6,34 @@
  * @module
  */
 import type { Endpoints } from "../../../core/endpoints.ts";
-import { EthernetFrames, FRAME, type FrameAddresses, PAYLOAD } from "./ethernet_frames.ts";
+import { EthernetFrames, FRAME, type FrameAddresses, HEADERS, PAYLOAD } from "./ethernet_frames.ts";
 import type { PreparedBatch } from "./transmit.ts";
 import { addressOf, MessageHeaders, writeSockaddr } from "../ffi/mmsghdr.ts";
-import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
+import { AddressesBehindGateway, type AddressRange } from "../netlink/routing_table.ts";
 import { type Batch, Stamp, type Template } from "../../socket.ts";
+
+/** Size of the Ethernet header, which the MTU does not include, bytes. */
+const ETHERNET = 14;
+
+/** The route of frames: their addresses, MTU and the targets behind the gateway. */
+export interface FrameRoute extends FrameAddresses {
+  /** Largest IP datagram in a frame, bytes. */
+  readonly mtu: number;
+  /** The targets behind the gateway, ascending. */
+  readonly ranges: readonly AddressRange[];
+}
+
+/**
+ * The addresses that get frames with a datagram; `undefined`: none, because frames would be too
+ * large.
+ */
+export function framedAddresses(
+  { ranges, mtu }: FrameRoute,
+  { template }: Template,
+): AddressesBehindGateway | undefined {
+  const fits = template.length + HEADERS <= mtu + ETHERNET;
+  return fits ? new AddressesBehindGateway(ranges) : undefined;
+}
 
 /**
  * Whether a target gets a frame. Targets with port 0 get none: the system has to refuse them, as it

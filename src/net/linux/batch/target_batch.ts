@@ -12,9 +12,10 @@ import { isFramed } from "./frame_batch.ts";
 import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { type Batch, MAX_IN_BATCH, type Template } from "../../socket.ts";
 
-/** Words of an address, and of the other fields. */
-const ADDRESS_WORDS: Readonly<Record<4 | 6, number>> = { 4: 1, 6: 4 };
-const OTHER_WORDS = 3;
+/** Words of an address; {@linkcode OTHER_WORDS} are those of the other fields. */
+export const ADDRESS_WORDS: Readonly<Record<4 | 6, number>> = { 4: 1, 6: 4 };
+/** See {@linkcode ADDRESS_WORDS}. */
+export const OTHER_WORDS = 3;
 /** Words of the largest batch. */
 export const MAX_WORDS = MAX_IN_BATCH * (ADDRESS_WORDS[6] + OTHER_WORDS);
 

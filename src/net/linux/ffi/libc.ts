@@ -90,6 +90,18 @@ export function errorName(errno: number): string {
   return NAMES[errno] ?? `errno ${errno}`;
 }
 
+/** Adds an error to counts by name. */
+export function countError(errors: Map<string, number>, errno: number, times = 1): void {
+  const name = errorName(errno);
+  errors.set(name, (errors.get(name) ?? 0) + times);
+}
+
+/** The error of a send that an interface ended, because it is down, full or gone. */
+export function interfaceError(errno: number): Error {
+  const is = errno === ENETDOWN ? "is down" : isFull(errno) ? "accepts no frames" : "is gone";
+  return new Error(`the interface ${is} (${errorName(errno)})`);
+}
+
 const SYMBOLS = {
   socket: { parameters: ["i32", "i32", "i32"], result: "i32" },
   socketpair: { parameters: ["i32", "i32", "i32", "buffer"], result: "i32" },

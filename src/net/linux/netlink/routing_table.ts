@@ -18,7 +18,7 @@ const END = 2 ** 32;
 const UNICAST = 1;
 
 /** A range of addresses, from `start` up to `end` - 1. */
-interface AddressRange {
+export interface AddressRange {
   readonly start: number;
   readonly end: number;
 }

@@ -1,9 +1,9 @@
 /**
- * Sends a whole batch on a sender thread, where calls may block.
+ * Sends a batch on a sender thread, where calls may block.
  *
  * @module
  */
-import { EAGAIN, EINTR, isFull, isLost, type Libc, POLLOUT } from "../ffi/libc.ts";
+import { EAGAIN, EINTR, ENETDOWN, isFull, isLost, type Libc, POLLOUT } from "../ffi/libc.ts";
 import type { PreparedBatch, Transmit } from "../batch/transmit.ts";
 
 /**
@@ -17,22 +17,33 @@ const WAIT_MS = 1;
 export interface SendReport {
   /** The system refused one datagram. */
   refuse(errno: number): void;
-  /** Sending stopped, because the interface is down, full or gone. */
-  stop(errno: number): void;
+  /**
+   * The interface is down or accepts nothing: waits a while. Returns whether to try again; `false`:
+   * the job is cancelled.
+   */
+  wait(errno: number): boolean;
+  /** The job ends with an error: the interface is gone, or the job is cancelled. */
+  fail(errno: number): void;
+}
+
+/** The outcome of {@linkcode sendOnce}. */
+export interface SendOutcome {
+  /** Number of datagrams that were tried. */
+  readonly tried: number;
+  /** Whether the job goes on: all were tried, or the interface was down and the rest is due. */
+  readonly goesOn: boolean;
 }
 
 /**
- * Sends datagrams, and waits for send buffer space, until the end of the batch or until the
- * interface is down or gone.
- *
- * @returns Number of datagrams that were tried.
+ * Sends datagrams, and waits for send buffer space. It returns early after a wait for an interface
+ * that is down: the caller writes the rest again, with new times.
  */
-export function sendAll(
+export function sendOnce(
   libc: Libc,
   transmit: Transmit,
   batch: PreparedBatch,
-  { refuse, stop }: SendReport,
-): number {
+  report: SendReport,
+): SendOutcome {
   let at = 0;
   for (let waits = 0; at < batch.count;) {
     const accepted = transmit(batch, at);
@@ -46,12 +57,15 @@ export function sendAll(
       const wanted = Int32Array.of(errno === EAGAIN ? batch.socket : -1, POLLOUT);
       libc.call.pollHere(wanted, 1n, WAIT_MS);
     } else if (isLost(errno) || batch.waitsForSpace && isFull(errno)) {
-      stop(errno);
-      break;
+      if ((errno === ENETDOWN || isFull(errno)) && report.wait(errno)) {
+        return { tried: at, goesOn: true };
+      }
+      report.fail(errno);
+      return { tried: at, goesOn: false };
     } else if (errno !== EINTR) {
-      refuse(errno);
+      report.refuse(errno);
       at++;
     }
   }
-  return at;
+  return { tried: at, goesOn: true };
 }

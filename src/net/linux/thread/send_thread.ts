@@ -1,18 +1,31 @@
 /**
- * A sender thread, which writes and sends datagrams. The main thread computes targets meanwhile.
+ * A sender thread, which writes and sends datagrams. It computes the targets of blocks itself. The
+ * main thread receives meanwhile.
  *
  * @module
  */
-import { type SendJob, type SendJobOutcome, SharedJobQueue } from "./shared_job_queue.ts";
-import type { SendWorkerOptions } from "./send_worker.ts";
+import type { SendJob } from "./job_memory.ts";
+import { SharedJobQueue } from "./shared_job_queue.ts";
+import type { ThreadSocket } from "./block_writer.ts";
+import type { SendWorkerStart } from "./send_worker.ts";
+import type { SentBlock, SocketErrors, TargetThread, ThreadPass } from "../../socket.ts";
+
+/** A socket of a sender thread, as the main thread uses it. */
+export interface HeldSocket extends ThreadSocket {
+  /** Delivers arrived datagrams after the thread got a number of datagrams to send. */
+  receiveBetweenBatches(sent: number): void;
+}
 
 /** A sender thread for sockets. It ends with the last of its sockets. */
-export class SendThread {
+export class SendThread implements TargetThread {
   readonly #jobs = new SharedJobQueue();
-  #sockets = 0;
+  readonly #held = new Set<HeldSocket>();
+  /** File descriptor of the packet or XDP socket that sends frames. */
+  #framesSocket: number | undefined;
+  #users = 0;
   #isDead = false;
 
-  private constructor(private readonly worker: Worker, start: Omit<SendWorkerOptions, "memory">) {
+  private constructor(private readonly worker: Worker, start: Omit<SendWorkerStart, "memory">) {
     worker.postMessage({ ...start, memory: this.#jobs.memory });
   }
 
@@ -22,7 +35,7 @@ export class SendThread {
    * @param start Its parameters for frames. Default: it sends plain datagrams.
    * @throws Error with the missing part.
    */
-  static async start(start: Omit<SendWorkerOptions, "memory"> = {}): Promise<SendThread> {
+  static async start(start: Omit<SendWorkerStart, "memory"> = {}): Promise<SendThread> {
     const worker = new Worker(new URL("./send_worker.ts", import.meta.url), { type: "module" });
     const thread = new SendThread(worker, start);
     try {
@@ -50,23 +63,61 @@ export class SendThread {
     });
   }
 
-  /** Sends the targets of a job: see {@linkcode SharedJobQueue.send}. */
-  send(
-    job: SendJob,
+  get pending(): number {
+    return this.#jobs.pending;
+  }
+
+  begin(pass: ThreadPass): void {
+    const sockets = Array.from(
+      this.#held,
+      ({ family, socket, port }) => ({ family, socket, port }),
+    );
+    this.worker.postMessage({ pass, sockets, framesSocket: this.#framesSocket });
+    this.#jobs.interrupt();
+  }
+
+  sendBlock(
     from: number,
-    refuse: (errno: number, times: number) => void,
-  ): Promise<SendJobOutcome> {
-    return this.#jobs.send(job, from, refuse);
+    count: number,
+    stamp: number,
+    errors: SocketErrors,
+    signal?: AbortSignal,
+  ): Promise<SentBlock> {
+    const sent = this.#jobs.sendBlock({ from, count, stamp }, errors, signal);
+    for (const socket of this.#held) socket.receiveBetweenBatches(count);
+    return sent;
   }
 
-  /** Registers a socket that sends through it. */
-  hold(): void {
-    this.#sockets++;
+  /** Sends the targets of a job: see {@linkcode SharedJobQueue.send}. */
+  send(job: SendJob, errors: SocketErrors, signal?: AbortSignal): Promise<number> {
+    return this.#jobs.send(job, errors, signal);
   }
 
-  /** Unregisters a socket; the thread ends with the last one. */
-  async release(): Promise<void> {
-    if (--this.#sockets > 0) return;
+  /** Ends the waits of all jobs for an interface that is down. */
+  cancelWaits(): void {
+    this.#jobs.cancelWaits();
+  }
+
+  /**
+   * Registers a user of the thread.
+   *
+   * @param socket The user, if it is a socket that sends datagrams through the thread.
+   */
+  hold(socket?: HeldSocket): void {
+    this.#users++;
+    if (socket !== undefined) this.#held.add(socket);
+  }
+
+  /** Registers the socket that sends its frames. */
+  holdFrames(socket: number): void {
+    this.#users++;
+    this.#framesSocket = socket;
+  }
+
+  /** Unregisters a user; the thread ends with the last one. */
+  async release(socket?: HeldSocket): Promise<void> {
+    if (socket !== undefined) this.#held.delete(socket);
+    if (--this.#users > 0) return;
     if (!this.#isDead) {
       const ended = this.#waitForMessage("ended");
       this.#jobs.close();

@@ -69,7 +69,7 @@ export class Tokens {
    *
    * @param key Eight random bytes, which differ for every scan.
    */
-  constructor(key: Uint8Array) {
+  constructor(readonly key: Uint8Array) {
     const view = new DataView(key.buffer, key.byteOffset, 8);
     this.#k0 = view.getUint32(0, true);
     this.#k1 = view.getUint32(4, true);

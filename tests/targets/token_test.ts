@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import reference from "../golden/halfsiphash.json" with { type: "json" };
-import { halfSipHash, Tokens } from "../../src/sweep/token.ts";
+import { halfSipHash, Tokens } from "../../src/targets/token.ts";
 
 const KEY = Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7);
 

@@ -1,0 +1,183 @@
+/**
+ * Computes the probes of blocks on a sender thread: targets, tokens and times.
+ *
+ * @module
+ */
+import { Endpoints } from "../../../core/endpoints.ts";
+import { HostFilter } from "../../../targets/host_filter.ts";
+import { TargetSpace } from "../../../targets/space.ts";
+import { Tokens } from "../../../targets/token.ts";
+import type { Batch, Template, ThreadPass } from "../../socket.ts";
+import { framedAddresses, type FrameRoute, isFramed } from "../batch/frame_batch.ts";
+import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
+import type { ArrivedBlock, SendMethod } from "./job_memory.ts";
+import type { JobReport } from "./job_server.ts";
+
+/** A socket of the thread. */
+export interface ThreadSocket {
+  /** The address family of the socket. */
+  readonly family: 4 | 6;
+  /** The file descriptor of the socket. */
+  readonly socket: number;
+  /** The local port of the socket. */
+  readonly port: number;
+}
+
+/** How datagrams are sent. */
+export interface Destination {
+  /** File descriptor of the socket that sends. */
+  readonly socket: number;
+  /** The method of sending. */
+  readonly method: SendMethod;
+  /** The source port of frames. */
+  readonly port: number;
+}
+
+/** How frames are sent. */
+export interface FramesOfThread {
+  /** The route of the frames. */
+  readonly route: FrameRoute;
+  /** File descriptor of the packet or XDP socket. */
+  readonly socket: number;
+  /** The method of sending. */
+  readonly method: "packet" | "xdp";
+}
+
+/**
+ * Sends datagrams, and returns how many were tried; fewer than `count` if the job has failed. `add`
+ * adds the datagrams from an index on to an empty batch.
+ */
+export type SendDatagrams = (
+  to: Destination,
+  count: number,
+  add: (batch: Batch, from: number) => void,
+) => number;
+
+/** Which of the computed targets one method sends to. */
+class Selection {
+  length = 0;
+  readonly #indexes: Uint16Array;
+
+  constructor(capacity: number) {
+    this.#indexes = new Uint16Array(capacity);
+  }
+
+  add(i: number): void {
+    this.#indexes[this.length++] = i;
+  }
+
+  at(i: number): number {
+    return this.#indexes[i];
+  }
+}
+
+/** Sends the blocks of a pass. */
+export class BlockWriter {
+  /** The datagram of the probes. */
+  readonly template: Template;
+  readonly #pass: ThreadPass;
+  readonly #space: TargetSpace;
+  readonly #tokens: Tokens;
+  readonly #filter: HostFilter;
+  readonly #targets: Endpoints;
+  /** The token of each computed target. */
+  readonly #macs: Int32Array;
+  readonly #sockets: Readonly<Record<4 | 6, readonly ThreadSocket[]>>;
+  readonly #frames: FramesOfThread | undefined;
+  /** The targets of frames. Other targets of IPv4 get plain datagrams. */
+  readonly #framed: AddressesBehindGateway | undefined;
+  readonly #selections: Readonly<Record<"framed" | 4 | 6, Selection>>;
+  /** Number of sub-batches so far. The sockets send them in turn. */
+  #turn = 0;
+
+  /**
+   * Prepares a pass.
+   *
+   * @param frames How frames are sent. Default: all datagrams are plain.
+   */
+  constructor(pass: ThreadPass, sockets: readonly ThreadSocket[], frames?: FramesOfThread) {
+    const { space, template, key, filter, batchSize } = pass;
+    this.#pass = pass;
+    this.template = template;
+    this.#space = TargetSpace.of(space);
+    this.#tokens = new Tokens(key);
+    this.#filter = new HostFilter(filter.seed, filter.bits);
+    this.#targets = new Endpoints(batchSize);
+    this.#macs = new Int32Array(batchSize);
+    const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
+    this.#sockets = { 4: of(4), 6: of(6) };
+    this.#frames = frames;
+    this.#framed = frames && framedAddresses(frames.route, template);
+    const selection = () => new Selection(batchSize);
+    this.#selections = { framed: selection(), 4: selection(), 6: selection() };
+  }
+
+  /**
+   * Sends a block in batches.
+   *
+   * @returns Number of datagrams that were tried.
+   */
+  send(block: ArrivedBlock, report: JobReport, send: SendDatagrams): number {
+    const begun = performance.now();
+    const { from, count, stamp, waited } = block;
+    const { batchSize } = this.#pass;
+    const stampNow = () => stamp + waited + Math.floor((performance.now() - begun) * 1000) | 0;
+    let sum = 0;
+    for (let at = 0; at < count; at += batchSize) {
+      const size = Math.min(batchSize, count - at);
+      this.#space.fill(from + at, size, this.#targets);
+      this.#select(at, size, report);
+      for (const way of ["framed", 4, 6] as const) {
+        const { length } = this.#selections[way];
+        if (length === 0) continue;
+        const add = (batch: Batch, first: number) => this.#add(way, first, batch, stampNow());
+        const tried = send(this.#destination(way), length, add);
+        sum += tried;
+        if (tried < length) return sum;
+      }
+      this.#turn++;
+    }
+    return sum;
+  }
+
+  /** Selects the targets, and computes their tokens. */
+  #select(at: number, size: number, report: JobReport): void {
+    const { kind, macMask } = this.#pass;
+    const selections = this.#selections;
+    const targets = this.#targets;
+    const filter = this.#filter;
+    const tokens = this.#tokens;
+    const macs = this.#macs;
+    const framed = this.#framed;
+    selections.framed.length = selections[4].length = selections[6].length = 0;
+    for (let i = 0; i < size; i++) {
+      if (filter.mayHaveAt(targets, i)) {
+        report.leave(at + i);
+        continue;
+      }
+      macs[i] = tokens.at(kind, targets, i) & macMask;
+      if (targets.family(i) === 6) selections[6].add(i);
+      else if (framed !== undefined && isFramed(framed, targets, i)) selections.framed.add(i);
+      else selections[4].add(i);
+    }
+  }
+
+  /** Adds the datagrams of a selection from an index on. */
+  #add(way: "framed" | 4 | 6, from: number, batch: Batch, stamp: number): void {
+    const selection = this.#selections[way];
+    const targets = this.#targets;
+    const macs = this.#macs;
+    for (let k = from; k < selection.length; k++) {
+      const i = selection.at(k);
+      batch.add(targets, i, macs[i], stamp);
+    }
+  }
+
+  #destination(way: "framed" | 4 | 6): Destination {
+    const sockets = this.#sockets[way === 6 ? 6 : 4];
+    const { socket, port } = sockets[this.#turn % sockets.length];
+    if (way !== "framed") return { socket, method: way === 4 ? "ipv4" : "ipv6", port };
+    const { socket: over, method } = this.#frames!;
+    return { socket: over, method, port };
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The worker's side of a queue of send jobs in shared memory: it runs jobs in their order, and
+ * sleeps while there are none.
+ *
+ * @module
+ */
+import type { SendReport } from "./blocking_send.ts";
+import {
+  type ArrivedBlock,
+  type ArrivedTargets,
+  AT,
+  ERRNOS,
+  KIND,
+  microseconds,
+  placeOf,
+  REFUSALS,
+  SEND_METHODS,
+  targetsOf,
+  WAITS,
+  WORD,
+} from "./job_memory.ts";
+
+/**
+ * Longest valid wait, microseconds. A longer wait means that the wall clock was set between the
+ * starts of the two threads.
+ */
+const LONGEST_WAIT = 1_000_000;
+/** Pause between attempts to send on an interface that is down, milliseconds. */
+const DOWN_MS = 100;
+
+/** What a job reports, apart from the number of datagrams that were tried. */
+export interface JobReport extends SendReport {
+  /** A position of the block was left out, because its target may have to be skipped. */
+  leave(offset: number): void;
+}
+
+/** Runs a job, reports unsent datagrams, and returns the number of tried ones. */
+export type SendJobHandler = (job: ArrivedTargets | ArrivedBlock, report: JobReport) => number;
+
+/** The worker's side of the queue. */
+export class JobServer {
+  readonly #words: Int32Array;
+  /** Number of completed jobs. */
+  #done = 0;
+  /** Counts of the running job. */
+  #refused = 0;
+  #errno = 0;
+  #left = 0;
+  /** How long the interface was down while jobs were pending, milliseconds. */
+  #downMs = 0;
+  readonly #report: JobReport = {
+    refuse: (errno) => {
+      this.#refused++;
+      this.#count(REFUSALS, errno);
+    },
+    wait: (errno) => {
+      this.#count(WAITS, errno);
+      Atomics.notify(this.#words, AT.completed);
+      const before = performance.now();
+      Atomics.wait(this.#words, AT.cancelled, 0, DOWN_MS);
+      this.#downMs += performance.now() - before;
+      return Atomics.load(this.#words, AT.cancelled) === 0;
+    },
+    fail: (errno) => {
+      this.#errno = errno;
+    },
+    leave: (offset) => {
+      this.#words[targetsOf(this.#done) + this.#left++] = offset;
+    },
+  };
+
+  /** @param memory The memory of the {@linkcode SharedJobQueue}. */
+  constructor(memory: SharedArrayBuffer) {
+    this.#words = new Int32Array(memory);
+  }
+
+  #count(counters: number, errno: number): void {
+    Atomics.add(this.#words, counters + Math.min(errno, ERRNOS - 1), 1);
+    Atomics.store(this.#words, counters, 1);
+  }
+
+  /**
+   * Runs jobs, and blocks its thread.
+   *
+   * @returns Why it stopped: the thread has to receive a message, or to end.
+   */
+  serve(work: SendJobHandler): "message" | "end" {
+    const words = this.#words;
+    for (;;) {
+      if (Atomics.load(words, AT.submitted) === this.#done) {
+        // A job that is submitted after this line finds the flag set. For a job that was submitted
+        // before it, wait() returns at once.
+        this.#downMs = 0;
+        Atomics.store(words, AT.workerSleeps, 1);
+        Atomics.wait(words, AT.submitted, this.#done);
+        Atomics.store(words, AT.workerSleeps, 0);
+        continue;
+      }
+      const kind = words[placeOf(this.#done) + WORD.kind];
+      if (kind === KIND.end) return "end";
+      if (kind !== KIND.message) this.#run(work);
+      this.#done = this.#done + 1 | 0;
+      Atomics.store(words, AT.completed, this.#done);
+      if ((this.#done - Atomics.load(words, AT.wakeAt) | 0) >= 0) {
+        Atomics.notify(words, AT.completed);
+      }
+      if (kind === KIND.message) return "message";
+    }
+  }
+
+  #run(work: SendJobHandler): void {
+    const words = this.#words;
+    const place = placeOf(this.#done);
+    this.#refused = this.#errno = this.#left = 0;
+    const tried = work(this.#job(this.#done), this.#report);
+    words[place + WORD.taken] = tried - this.#refused;
+    words[place + WORD.refused] = this.#refused;
+    words[place + WORD.errno] = this.#errno;
+    words[place + WORD.left] = this.#left;
+  }
+
+  #job(number: number): ArrivedTargets | ArrivedBlock {
+    const words = this.#words;
+    const place = placeOf(number);
+    const since = microseconds() - words[place + WORD.submittedAt] >>> 0;
+    const waited = since <= LONGEST_WAIT + 1000 * this.#downMs ? since : 0;
+    const count = words[place + WORD.count];
+    if (words[place + WORD.kind] === KIND.block) {
+      const from = words[place + WORD.fromHigh] * 2 ** 32 + (words[place + WORD.fromLow] >>> 0);
+      return { kind: "block", from, count, stamp: words[place + WORD.stamp], waited };
+    }
+    return {
+      kind: "targets",
+      socket: words[place + WORD.socket],
+      method: SEND_METHODS[words[place + WORD.method]],
+      template: words[place + WORD.template],
+      count,
+      port: words[place + WORD.port],
+      at: targetsOf(number),
+      waited,
+    };
+  }
+}

@@ -155,7 +155,7 @@ function namesDiffer(claims: readonly Claim[]): boolean {
  * claims are hints (`C`).
  */
 function addClaims(claims: Claim[], protocol: string, record: ServerRecord): void {
-  const shelf = RULE_INDEXES.get(protocol);
+  const shelf = ruleIndexOf(protocol);
   if (shelf === undefined) return;
   const forged = record.flags.length > 0 &&
     shelf.forgedBy.some((flag) => record.flags.includes(flag));
@@ -214,8 +214,16 @@ function indexRules(rules: readonly Rule[], protocol: string): RuleIndex {
 /** The rules in the order of the file. */
 const RULES = ruleBook.rules.map((rule, order) => ({ ...rule, order })) as unknown as Rule[];
 
-/** The rule indexes by protocol. */
-const RULE_INDEXES: ReadonlyMap<string, RuleIndex> = new Map(
-  [...Map.groupBy(RULES, ({ protocol }) => protocol)]
-    .map(([protocol, rules]) => [protocol, indexRules(rules, protocol)]),
-);
+/** The rules by protocol, and the indexes of those that were needed so far. */
+const RULES_OF = Map.groupBy(RULES, ({ protocol }) => protocol);
+const RULE_INDEXES = new Map<string, RuleIndex>();
+
+/** The rule index of a protocol, made when it is first needed; `undefined`: it has no rules. */
+function ruleIndexOf(protocol: string): RuleIndex | undefined {
+  const known = RULE_INDEXES.get(protocol);
+  const rules = RULES_OF.get(protocol);
+  if (known !== undefined || rules === undefined) return known;
+  const index = indexRules(rules, protocol);
+  RULE_INDEXES.set(protocol, index);
+  return index;
+}

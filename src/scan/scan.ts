@@ -53,8 +53,9 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   const tables = makeTables(options, demultiplexer, stop);
   const stages = makeStages(options, plan, tables, { demultiplexer, throttle });
   hooks?.onStart?.({ optOut: (address) => stages.optOuts.recordFromOutside(address) });
+  const running = runStages(tables, stages, demultiplexer);
   const endSaving = saveEachSecond(options, tables, stages);
-  const marks = marksAtEnd(await runStages(tables, stages, demultiplexer), options);
+  const marks = marksAtEnd(await running, options);
   stop.end();
   await endSaving();
   await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
@@ -185,13 +186,14 @@ async function runStages(
     () => sightings.whenReadable,
     (from) => floods.surplus(from),
   ).catch((error) => stop.fail(error));
-  socketCounts.start();
   const inspecting = inspect.run();
-  const [udpMark, tcpMark] = await Promise.all([
+  const sweeping = Promise.all([
     stop.guard(() => udp.run(), udp.mark),
     stop.guard(() => tcp.run(), tcp.mark),
     stop.guard(() => known.run(), undefined),
   ]);
+  socketCounts.start();
+  const [udpMark, tcpMark] = await sweeping;
   await demultiplexer.drained();
   isOver = true; // the cooldown is over
   await inspect.drain();

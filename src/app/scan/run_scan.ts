@@ -155,7 +155,9 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
   const setup = setupOf(scan, opened, options, [...sinks, tally, ...further]);
   const heartbeat = stores?.keepProgress(state, () => monitor.endsAt);
   scan.opened.move(); // from here on the scan closes everything
-  const ended = await runScan(setup).finally(() => heartbeat?.[Symbol.asyncDispose]());
+  const running = runScan(setup).finally(() => heartbeat?.[Symbol.asyncDispose]());
+  monitor.start(); // after the first probe, because the runtime's first timer takes 7 ms
+  const ended = await running;
   const resumed = scan.resumed !== undefined;
   const closeDatabases = async () =>
     await stores?.end(state, ended, { since, selection: setup, resumed });

@@ -30,7 +30,7 @@ export interface MonitorOptions {
 export class ScanMonitor implements Disposable {
   readonly #options: MonitorOptions;
   readonly #meter: ProgressMeter;
-  #cancel: () => void;
+  #cancel = () => {};
   #warned = false;
   #isOver = false;
   /** The progress at the last reading. */
@@ -41,7 +41,7 @@ export class ScanMonitor implements Disposable {
   onRead: () => void = () => {};
 
   /**
-   * Starts to read.
+   * Reads once.
    *
    * @throws InputError or WriteError when the status file cannot be written before the scan.
    */
@@ -55,7 +55,11 @@ export class ScanMonitor implements Disposable {
     } catch (error) {
       throw writeRefusal(statusFile!, error);
     }
-    this.#cancel = clock.after(EVERY_MS, () => this.#tick());
+  }
+
+  /** Starts to read at intervals. */
+  start(): void {
+    this.#cancel = this.#options.clock.after(EVERY_MS, () => this.#tick());
   }
 
   /** The counters that are read. */
@@ -65,7 +69,7 @@ export class ScanMonitor implements Disposable {
 
   #tick(): void {
     const { clock, state } = this.#options;
-    this.#cancel = clock.after(EVERY_MS, () => this.#tick());
+    this.start();
     this.#tryStatus();
     const { left } = this.progress = this.#meter.read(state, clock.now() / 1000);
     this.endsAt = Number.isFinite(left) ? clock.wall() + 1000 * left : undefined;

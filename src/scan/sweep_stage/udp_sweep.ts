@@ -84,7 +84,7 @@ export class UdpSweep {
     const { udp: from } = this.#options.order.from;
     const { udp: passes } = this.#plan;
     if (passes.length === 0) return from;
-    await this.#detectSuppressors();
+    if (this.#plan.detectionPasses.length > 0) await this.#detectSuppressors();
     try {
       const options = { ...this.#sweepOptions(), passes, from, history: this.#history };
       const mark = await sweep({ ...options, progress: this.#publish(from, passes) });
@@ -128,7 +128,6 @@ export class UdpSweep {
   /** Runs the detecting passes. */
   async #detectSuppressors(): Promise<void> {
     const { detectionPasses: passes, gapMs } = this.#plan;
-    if (passes.length === 0) return;
     const { suppression } = this.#tables;
     const { retries } = this.#options.limits;
     suppression.isDetecting = true;

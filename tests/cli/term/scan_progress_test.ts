@@ -36,6 +36,7 @@ function shown(display: "block" | "line", terminal: FakeTerminal) {
     everyMs: 0,
     terminal: { clock: network, size, draw, signals },
   });
+  monitor.start();
   const tick = () => {
     state.visited += 100;
     return network.run(new Promise<void>((done) => network.after(500, done)));

@@ -391,7 +391,9 @@ Deno.test("a sender with sockets that receive while they send yields rarely, and
       now += 0.25; // a million a second
       return batch.length;
     };
-    const socket = { ...slowSocket(clock, () => 0, () => {}), flush, receivesWhileSending };
+    const receiveBuffer = 16 << 20;
+    const plain = slowSocket(clock, () => 0, () => {});
+    const socket = { ...plain, flush, receivesWhileSending, receiveBuffer };
     const options = optionsFor(clock, [socket], { isBusy: () => busy });
     assertEquals(await new Sender(KIND, options).send(space(500_000), 0), 500_000);
     return turns;

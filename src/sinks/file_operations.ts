@@ -63,12 +63,15 @@ export const systemDisk: Disk = {
 
 class OpenFile implements DiskFile {
   #isLocked = false;
+  /** The position of the file, bytes; `undefined`: it is unknown, because an operation failed. */
+  #position: number | undefined = 0;
 
   constructor(private readonly file: Deno.FsFile, private readonly path: string) {}
 
   async read(): Promise<Uint8Array> {
     const { size } = await this.file.stat();
     const bytes = new Uint8Array(size);
+    this.#position = undefined;
     await this.file.seek(0, Deno.SeekMode.Start);
     for (let at = 0; at < size;) {
       const read = await this.file.read(bytes.subarray(at));
@@ -79,8 +82,11 @@ class OpenFile implements DiskFile {
   }
 
   async write(at: number, bytes: Uint8Array): Promise<void> {
-    await this.file.seek(at, Deno.SeekMode.Start);
+    if (this.#position !== at) await this.file.seek(at, Deno.SeekMode.Start);
+    this.#position = undefined;
+    const end = at + bytes.length;
     while (bytes.length > 0) bytes = bytes.subarray(await this.file.write(bytes));
+    this.#position = end;
   }
 
   truncate(length: number): Promise<void> {

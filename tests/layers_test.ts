@@ -311,6 +311,8 @@ const LIST_USERS = [
   "library/common_options.ts",
   "protocols/documented_flags.ts",
   "protocols/list.ts",
+  "scan/rows/row_thread.ts",
+  "scan/rows/row_worker.ts",
   "scan/scan.ts",
   "store/scan_writer.ts",
 ];

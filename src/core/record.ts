@@ -260,7 +260,7 @@ export interface Sighting {
   readonly protocol: string;
   /** The status, if the probe's reply contains it. */
   readonly status?: unknown;
-  /** The reply that contains the status, unprocessed. */
+  /** The reply that contains the status, unprocessed. Without `status`, it was not decoded yet. */
   readonly raw?: Uint8Array;
   /** State from which an exchange may start, for example a Query token. */
   readonly known?: unknown;

@@ -81,7 +81,7 @@ export type { InspectionPool, Task } from "../inspect/inspection_pool.ts";
 export * from "../inspect/converse.ts";
 export * from "../inspect/interview.ts";
 export * from "../inspect/merge.ts";
-export type { ProtocolReply } from "../inspect/protocol_reply.ts";
+export type { ProtocolReply, UndecodedReply } from "../inspect/protocol_reply.ts";
 export * from "../inspect/run_interview.ts";
 export * from "../library/engines.ts";
 export * from "../net/clock.ts";
@@ -108,8 +108,12 @@ export {
   readCheckpoint,
 } from "../scan/checkpoint/checkpoint_file.ts";
 export { type Marks, START } from "../scan/checkpoint/low_water_mark.ts";
+export type { AliasState } from "../scan/inspect_stage/aliases.ts";
+export type { DigestTableState } from "../scan/inspect_stage/alias_digests.ts";
 export * from "../scan/lan/mod.ts";
 export * from "../scan/query_server.ts";
+export type { RowMakerOptions, RowSource } from "../scan/rows/row_maker.ts";
+export type { MakingThread, RowThreadOptions } from "../scan/rows/thread_start.ts";
 export type { NameRequest, SharedRequests, TargetNames } from "../scan/requested_names.ts";
 export {
   ENGINE_CHOICES,

@@ -27,3 +27,21 @@ export function firstReplyOf(
   const protocol = protocols.find((one) => one.name === name)!;
   return { protocol: name, statement: protocol.record(status), raw };
 }
+
+/** A reply of a probe with `wholeStatus` that was not decoded yet. */
+export interface UndecodedReply {
+  /** Name of the protocol. */
+  readonly protocol: string;
+  /** The reply as raw bytes. */
+  readonly raw: Uint8Array;
+}
+
+/** Decodes such a reply. */
+export function decodeReply(
+  { protocol: name, raw }: UndecodedReply,
+  protocols: readonly Protocol[],
+): ProtocolReply {
+  const protocol = protocols.find((one) => one.name === name)!;
+  const { status } = protocol.probe!.content!(raw);
+  return { protocol: name, statement: protocol.record(status), raw };
+}

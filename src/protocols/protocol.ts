@@ -18,8 +18,6 @@ export interface Reply {
 export interface ReplyContent<S> {
   /** The whole status of the server; `undefined`: an exchange has to request it. */
   readonly status?: S;
-  /** A copy of the datagram that the status was read from. */
-  readonly raw?: Uint8Array;
   /** State that a later exchange may start from: see {@linkcode ExchangeContext.known}. */
   readonly known?: unknown;
 }
@@ -68,7 +66,14 @@ export interface Probe<S> {
    */
   read(datagram: Uint8Array): Reply | undefined;
   /**
-   * Decodes a reply whose token is valid. The result contains no view into the datagram. Default:
+   * Whether each reply with a token contains a whole status, for which `content` never throws. The
+   * texts of the status are then UTF-8 in the datagram; decoding only removes characters, or
+   * replaces them by spaces, `;` or U+FFFD. Such a reply may be decoded when its row is made, and in
+   * another thread. Default: false.
+   */
+  readonly wholeStatus?: boolean;
+  /**
+   * Decodes a reply whose token is valid. The result may contain views into the datagram. Default:
    * replies contain nothing but the token.
    *
    * @throws Truncated, Malformed when that part is broken.

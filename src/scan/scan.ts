@@ -18,12 +18,15 @@ import { familiesOf } from "../targets/compose.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import { eachSecond } from "./checkpoint/save_timer.ts";
 import { EarlyStop, endReason } from "./early_stop.ts";
+import { Aliases } from "./inspect_stage/aliases.ts";
 import { InspectStage } from "./inspect_stage/inspect_stage.ts";
 import { KnownServerStage } from "./inspect_stage/known_server_stage.ts";
 import { SightingAdmission } from "./inspect_stage/sighting_admission.ts";
 import { SightingQueue } from "./inspect_stage/sighting_queue.ts";
 import { OptOutRecorder } from "./opt_outs/opt_out_recorder.ts";
 import { countPositions, type PassPlan, planScanPasses } from "./pass_plan.ts";
+import { RowMaker } from "./rows/row_maker.ts";
+import { ThreadStart } from "./rows/thread_start.ts";
 import { ScanConnections } from "./scan_connections.ts";
 import type { GivenScan, ScanEnd, ScanLimits, ScanSetup } from "./scan_setup.ts";
 import { areAllRefused } from "./scan_state.ts";
@@ -52,6 +55,7 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   countPositions(plan, options);
   const tables = makeTables(options, demultiplexer, stop);
   const stages = makeStages(options, plan, tables, { demultiplexer, throttle });
+  using _write = stages.write;
   hooks?.onStart?.({ optOut: (address) => stages.optOuts.recordFromOutside(address) });
   const running = runStages(tables, stages, demultiplexer);
   const endSaving = saveEachSecond(options, tables, stages);
@@ -108,7 +112,7 @@ function makeStages(
 ): Stages {
   const { io } = options;
   const { sockets } = demultiplexer;
-  const write = new WriteStage(io, tables.stop);
+  const write = makeWriteStage(options, tables);
   const optOuts = new OptOutRecorder(options, tables);
   const sightings = new SightingQueue(tables, write, io.state);
   const admission = new SightingAdmission(sightings, tables, io.state, optOuts);
@@ -137,10 +141,26 @@ function makeStages(
   };
 }
 
+/** Creates the stage that makes and writes rows. */
+function makeWriteStage(
+  { targets: { allProtocols }, interviews: { players, attach }, io }: ScanSetup,
+  { stop }: ScanTables,
+): WriteStage {
+  const { startRowThread, clock, state: { scanId } } = io;
+  const key = io.random(8);
+  const options = { scanId, allProtocols, players, attach };
+  const maker = new RowMaker(options, new Aliases(key, allProtocols));
+  if (startRowThread === undefined || attach || allProtocols !== PROTOCOLS) {
+    return new WriteStage(io, stop, maker);
+  }
+  const start = () => startRowThread({ scanId, players, key });
+  return new WriteStage(io, stop, maker, new ThreadStart(clock, start));
+}
+
 function makeReceiver(
-  { io }: ScanSetup,
+  { io, interviews: { follow, verify, mayOptOut } }: ScanSetup,
   { allKinds: kinds }: PassPlan,
-  { tokens, responders, floods, probed, suppression }: ScanTables,
+  { tokens, responders, floods, probed, suppression, known }: ScanTables,
   publishing: Pick<ReceiverOptions, "canaries" | "window" | "sightings" | "optOuts">,
 ): Receiver {
   return new Receiver({
@@ -152,6 +172,10 @@ function makeReceiver(
     clock: io.clock,
     counts: io.state.replies,
     notes: suppression,
+    defers: verify || mayOptOut === undefined
+      ? undefined
+      : (datagram, from) =>
+        !(follow && known.protocolsFor(from).length > 1) && !mayOptOut(datagram),
     ...publishing,
   });
 }

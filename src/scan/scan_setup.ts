@@ -11,7 +11,6 @@ import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import type { StreamLimits } from "../net/stream_link.ts";
 import type { Limits, Throttle } from "../net/throttle.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";
@@ -19,12 +18,17 @@ import type { Shard } from "../targets/parts.ts";
 import type { TargetOrder } from "../targets/space.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
+import type { MakingThread, RowThreadOptions } from "./rows/thread_start.ts";
 import type { EndReason, ScanState } from "./scan_state.ts";
 
 /** Saves the progress of a scan. Another process can then resume the scan. No method rejects. */
 export interface Checkpointer {
-  /** Records rows that every sink has accepted. No sink has accepted later rows. */
-  accepted(records: readonly ServerRecord[]): Promise<void>;
+  /**
+   * Records rows that every sink has accepted. No sink has accepted later rows.
+   *
+   * @param ids The rows as `serverId()` names them.
+   */
+  accepted(ids: readonly string[]): Promise<void>;
   /** Records an address that opted out. */
   optedOut(address: Address): Promise<void>;
   /**
@@ -119,6 +123,11 @@ export interface ScanInterviews {
   readonly verify?: boolean;
   /** Returns whether a MOTD contains an opt-out. */
   readonly optsOut: (motd: string) => boolean;
+  /**
+   * Returns whether the MOTD in a reply of a probe with `wholeStatus` may contain an opt-out. If not,
+   * the reply is decoded when its row is made. Default: all replies are decoded when they arrive.
+   */
+  readonly mayOptOut?: (reply: Uint8Array) => boolean;
   /** Whether rows contain names of players. */
   readonly players: boolean;
   /** Whether outputs store raw replies and icons. Default: no. */
@@ -137,6 +146,11 @@ export interface ScanIo {
   readonly dialer: Dialer;
   /** The outputs of the rows. The scan does not close them. */
   readonly sinks: readonly Sink[];
+  /**
+   * Starts a thread that makes the rows while many servers are found. All sinks need `writeMade`.
+   * The thread makes rows of PROTOCOLS without attachments; other scans do not start it. Default: none.
+   */
+  readonly startRowThread?: (options: RowThreadOptions) => MakingThread;
   /** Saves the progress of the scan each second. Default: progress is not saved. */
   readonly checkpoint?: Checkpointer;
   /** The rate limit and the caps, which other scans may share. Default: its own, from the limits. */

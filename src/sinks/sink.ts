@@ -5,6 +5,25 @@
  */
 import type { ServerRecord } from "../core/record.ts";
 
+/** Rows that a thread made. */
+export interface MadeRows {
+  /** The rows as `serverId()` names them. */
+  readonly ids: readonly string[];
+  /** The rows in the format of each sink that writes text, UTF-8. */
+  readonly texts: readonly Uint8Array<ArrayBuffer>[];
+  /** Number of rows with `alias_of`. */
+  readonly aliases: number;
+  /** Numbers of rows by their values of the column `software`. */
+  readonly software: ReadonlyMap<string | null, number>;
+  /** Numbers of rows by their values of the column `version`. */
+  readonly versions: ReadonlyMap<string | null, number>;
+  /** The records of the last rows. */
+  readonly latest: readonly ServerRecord[];
+}
+
+/** Maximum number of records in {@linkcode MadeRows.latest}. */
+export const MAX_LATEST = 4;
+
 /** The destination of a scan's records. */
 export interface Sink extends AsyncDisposable {
   /**
@@ -13,6 +32,13 @@ export interface Sink extends AsyncDisposable {
    * @returns Resolves when the file or database has accepted every record completely.
    */
   write(records: readonly ServerRecord[]): Promise<void>;
+  /**
+   * Writes rows that a thread made, as {@linkcode write} does. At least one record was written before.
+   * The method is missing if the sink takes only records.
+   *
+   * @param index Index of the sink's text.
+   */
+  writeMade?(rows: MadeRows, index: number): Promise<void>;
   /** Syncs accepted records to the disk. */
   flush(): Promise<void>;
   /** Number of accepted bytes; 0 for a database. */
@@ -135,13 +161,21 @@ export class TextSink implements Sink {
       text += this.format.row(record, this.#empty);
       this.#empty = false;
     }
-    await this.#put(text);
+    await this.#put(this.#encoder.encode(text));
     this.#begun = true;
     this.#separator = "";
   }
 
-  async #put(text: string): Promise<void> {
-    let bytes = this.#encoder.encode(text);
+  /**
+   * Writes rows that are already formatted.
+   *
+   * @throws WriteError
+   */
+  async writeMade({ texts }: MadeRows, index: number): Promise<void> {
+    await this.#put(texts[index]);
+  }
+
+  async #put(bytes: Uint8Array): Promise<void> {
     const newLength = this.#length + bytes.length;
     this.#pending = bytes.length;
     try {
@@ -189,7 +223,8 @@ export class TextSink implements Sink {
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       if (!this.#failed) {
-        await this.#put((this.#begun ? "" : this.format.head) + this.format.tail);
+        const text = (this.#begun ? "" : this.format.head) + this.format.tail;
+        await this.#put(this.#encoder.encode(text));
         await this.output.sync();
         await this.check();
       }

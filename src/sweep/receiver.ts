@@ -49,6 +49,11 @@ export interface ReceiverOptions {
   readonly notes?: ReplyNotes;
   /** The queue that receives sightings. */
   readonly sightings: SightingIntake;
+  /**
+   * Whether a valid reply is passed on without its status being decoded. It is asked only for probes
+   * with `wholeStatus`. Default: every reply is decoded.
+   */
+  readonly defers?: (datagram: Uint8Array, from: Endpoint) => boolean;
   /** Searches for opt-outs in replies that become no sighting. Default: no search. */
   readonly optOuts?: OptOutIntake;
 }
@@ -189,7 +194,7 @@ export class Receiver {
       this.#findOptOut(kind, datagram, from);
       return this.#surplus("duplicate", from);
     }
-    const content = orBroken(() => probe.content?.(datagram) ?? {});
+    const content = this.#contentOf(kind, datagram, from);
     if (content === "broken") return this.#surplus("malformed", from);
     responders.add(from);
     counts[probe.guessable ? "unverified" : "valid"]++;
@@ -198,6 +203,19 @@ export class Receiver {
     const sighting = { endpoint: { ...from }, protocol, latencyMs, verified: true, at, socket };
     this.#options.window?.replied(latencyMs, at);
     this.#options.sightings.push({ ...sighting, ...content });
+  }
+
+  /** The content of a valid reply, with a copy of the reply if it contains a status. */
+  #contentOf(
+    { probe }: ProbeKind,
+    datagram: Uint8Array,
+    from: Endpoint,
+  ): Pick<Sighting, "status" | "known" | "raw"> | "broken" {
+    if (probe.content === undefined) return {};
+    const raw = datagram.slice();
+    if (probe.wholeStatus && this.#options.defers?.(datagram, from)) return { raw };
+    const content = orBroken(() => probe.content!(raw));
+    return content === "broken" || content.status === undefined ? content : { ...content, raw };
   }
 
   #tokenOf({ kind, probe }: ProbeKind, from: Endpoint): number {

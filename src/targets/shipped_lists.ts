@@ -109,10 +109,46 @@ function notByNameRanges(): readonly ReasonedRange[] {
  * case of letters is ignored, as games ignore the case of formatting codes.
  */
 export function optOutCheck(): (motd: string) => boolean {
-  const markers = markerText.toLowerCase().split("\n").map((line) => line.trim())
-    .filter((line) => line !== "" && !line.startsWith("#"));
+  const markers = optOutMarkers();
   return (motd) => {
     const folded = motd.toLowerCase();
     return markers.some((marker) => folded.includes(marker));
   };
 }
+
+/** The opt-out markers in lower case. */
+function optOutMarkers(): readonly string[] {
+  return markerText.toLowerCase().split("\n").map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+/**
+ * Returns a fast test of a reply that was not decoded: whether its MOTD may contain an opt-out
+ * marker. It is `false` only if the bytes do not contain the marker's characters in their order, with
+ * any bytes between them. It is for probes with `wholeStatus`, whose decoders only remove
+ * characters, or replace them by others that the test ignores.
+ */
+export function optOutFilter(): (reply: Uint8Array) => boolean {
+  const encoder = new TextEncoder();
+  const markers = optOutMarkers().map((marker) => encoder.encode(marker.replace(IGNORED, "")));
+  return (reply) => markers.some((marker) => hasInOrder(reply, marker));
+}
+
+/**
+ * Characters of markers that {@linkcode optOutFilter} ignores: those that decoders insert, and those
+ * that are the lower case of a character outside ASCII.
+ */
+const IGNORED = /[ ;ik]|[^\u0021-\u007e§]/gu;
+
+/** Whether bytes contain a text in lower case, with any bytes between its bytes. */
+function hasInOrder(bytes: Uint8Array, text: Uint8Array): boolean {
+  let found = 0;
+  for (let i = 0; i < bytes.length && found < text.length; i++) {
+    const byte = bytes[i];
+    if ((byte >= A && byte <= Z ? byte | LOWER : byte) === text[found]) found++;
+  }
+  return found === text.length;
+}
+
+/** The codes of the first and the last capital letter, and the bit that makes them lower case. */
+const [A, Z, LOWER] = [0x41, 0x5a, 0x20];

@@ -8,11 +8,13 @@ import {
   motdAsSent,
   NoReply,
 } from "../../src/protocols/protocol.ts";
-import { optOutCheck } from "../../src/targets/shipped_lists.ts";
+import { optOutCheck, optOutFilter } from "../../src/targets/shipped_lists.ts";
 import { query, raknet } from "../../src/entry/protocols.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";
+import { Random } from "../../src/fleet/random.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
@@ -179,16 +181,6 @@ Deno.test("raknet: the probe reads the token of a pong without decoding its adve
   assertThrows(() => probe.read(pong.subarray(0, 32)), Truncated);
 });
 
-Deno.test("raknet: the status of a pong survives the next datagram in the socket's buffer", () => {
-  const probe = raknetProtocol.probe!;
-  const [pong] = server("bds").respond(probe.template, US, 0);
-  const [buffer, sent] = [pong.slice(), pong.slice()];
-  const { status, raw } = probe.content!(buffer);
-  const before = raknetProtocol.record(status!);
-  buffer.fill(0);
-  assertEquals([raw, raknetProtocol.record(status!)], [sent, before]);
-});
-
 Deno.test("query: the reply to the handshake repeats the probe's token", () => {
   const probe = queryProtocol.probe!;
   const bytes = probe.template.slice();
@@ -239,6 +231,31 @@ Deno.test("an opt-out marker counts in each text of a statement, for any other t
     { ...raknetProtocol.record(status!), motdSent: "" },
   ];
   assertEquals(cases.map(motdAsSent).map(optsOut), cases.map(() => true));
+  const mayOptOut = optOutFilter();
+  assertEquals([mayOptOut(pong), mayOptOut(pong.subarray(0, 58))], [true, false]);
   // The end of one text and the start of the next one are not a marker.
   assertEquals(optsOut(motdAsSent(statement({ motd: "§b§d§f", name: "§d§b" }))), false);
+});
+
+Deno.test("a reply is not decoded at once only if its statement cannot contain an opt-out marker", () => {
+  const [optsOut, mayOptOut] = [optOutCheck(), optOutFilter()];
+  const random = new Random(8);
+  const pieces = ["§", "b", "D", "d", "F", "f", ";", "\\", "§§ab", " ", "\u0000", "\u200b", "é"];
+  const probes = PROTOCOLS.filter(({ probe }) => probe?.wholeStatus);
+  assertEquals(probes.map(({ name }) => name), ["raknet"]);
+  const outcomes = new Map<string, number>();
+  for (let i = 0; i < 100_000; i++) {
+    const drawn = () => pieces[random.below(pieces.length)];
+    const parts = [..."§b§d§f§d§b"].map((letter) => [
+      random.below(9) > 0 ? letter : drawn(),
+      ...Array.from({ length: random.below(2) }, drawn),
+    ]);
+    const text = new TextEncoder().encode(`MCPE;${parts.flat().join("")};766;1.21.50;0;10;7;L;`);
+    const pong = raknet.encodePong({ advertise: false, time: 1n, guid: 1n, text });
+    const { status } = raknetProtocol.probe!.content!(pong);
+    const outcome = [optsOut(motdAsSent(raknetProtocol.record(status!))), mayOptOut(pong)].join();
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  }
+  assertEquals(outcomes.get("true,false"), undefined);
+  assertEquals(outcomes.size, 3);
 });

@@ -1,27 +1,32 @@
 import { assertEquals } from "@std/assert";
-import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { Aliases } from "../../src/scan/inspect_stage/aliases.ts";
+import { RowMaker, type RowSource } from "../../src/scan/rows/row_maker.ts";
+import type { MakingThread } from "../../src/scan/rows/thread_start.ts";
 import { newState } from "../../src/scan/scan_state.ts";
 import { WriteStage } from "../../src/scan/write_stage.ts";
-import type { Sink } from "../../src/sinks/sink.ts";
+import type { MadeRows, Sink } from "../../src/sinks/sink.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 /** A stage with one output. The test ends each write. */
-function scene() {
+function scene(thread?: MakingThread) {
   const log: string[] = [];
   const writes: PromiseWithResolvers<void>[] = [];
+  const write = (what: string) => {
+    log.push(what);
+    writes.push(Promise.withResolvers());
+    return writes.at(-1)!.promise;
+  };
   const sink: Sink = {
-    write(records) {
-      log.push(`write ${records.length}`);
-      writes.push(Promise.withResolvers());
-      return writes.at(-1)!.promise;
-    },
+    write: (records) => write(`write ${records.length}`),
+    writeMade: ({ ids }, index) => write(`write ${ids.length} made for ${index}`),
     flush: () => Promise.resolve(),
     position: () => 0,
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const checkpoint = {
-    accepted: (records: readonly ServerRecord[]) => {
-      log.push(`accepted ${records.length}`);
+    accepted: (ids: readonly string[]) => {
+      log.push(`accepted ${ids.length}`);
       return Promise.resolve();
     },
     optedOut: () => Promise.resolve(),
@@ -31,14 +36,55 @@ function scene() {
   const clock = new FakeNetwork(1);
   const failures: string[] = [];
   const stop = { fail: ({ message }: Error) => void failures.push(message) };
-  const stage = new WriteStage({ sinks: [sink], checkpoint, clock, state }, stop);
+  const options = { scanId: "", allProtocols: PROTOCOLS, players: true };
+  const maker = new RowMaker(options, new Aliases(new Uint8Array(8), PROTOCOLS));
+  const io = { sinks: [sink], checkpoint, clock, state };
+  const start = thread && { note: () => thread, [Symbol.dispose]: () => thread.close() };
+  const stage = new WriteStage(io, stop, maker, start);
   const add = (count: number) => {
     for (let i = 0; i < count; i++) stage.add(ROW, () => log.push("onAccepted"));
   };
   return { log, writes, stage, add, failures, state, clock };
 }
 
-const ROW = emptyRecord({ address: 0x7f000001, port: 19132 }, 1000);
+const ROW: RowSource = {
+  endpoint: { address: 0x7f000001, port: 19132 },
+  seenAt: 1000,
+  latencyMs: null,
+  requestedAs: null,
+  isCutShort: false,
+  replies: [{ protocol: "raknet", statement: { columns: {}, flags: [], facts: {} } }],
+};
+
+/** A thread whose batches the test ends. */
+class FakeThread implements MakingThread {
+  readonly isReady = true;
+  readonly sizes: number[] = [];
+  readonly batches: PromiseWithResolvers<MadeRows>[] = [];
+
+  begin(): void {}
+
+  make(sources: readonly RowSource[]): Promise<MadeRows> {
+    this.sizes.push(sources.length);
+    this.batches.push(Promise.withResolvers());
+    return this.batches.at(-1)!.promise;
+  }
+
+  /** Ends a batch, in which one row is an alias. */
+  end(i: number): void {
+    const ids = Array(this.sizes[i]).fill("127.0.0.1:19132");
+    const counts = new Map([[null, this.sizes[i]]]);
+    const tallies = { software: counts, versions: counts };
+    this.batches[i].resolve({ ids, texts: [], aliases: 1, ...tallies, latest: [] });
+  }
+
+  close(): void {}
+}
+
+/** Waits until all promises that are already resolved have run their reactions. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+}
 
 Deno.test("a row is accepted when all outputs and the checkpoint's list contain it", async () => {
   const { log, writes, stage, add, state, clock } = scene();
@@ -79,4 +125,85 @@ Deno.test("when an output fails, rows are counted as lost, and no caller waits",
   add(2);
   assertEquals([state.lost, state.written, stage.whenFree], [259, 7, undefined]);
   assertEquals([failures, log], [["disk full"], ["write 1"]]);
+});
+
+Deno.test("a thread makes batches ahead, and each is written and accepted in its order", async () => {
+  const thread = new FakeThread();
+  const { log, writes, stage, add, state } = scene(thread);
+  add(1); // made here, and then the thread is ready
+  writes[0].resolve();
+  await settled();
+  assertEquals(log.splice(0), ["write 1", "accepted 1", "onAccepted"]);
+  add(1100); // the first row at once, then 1,024; the others wait
+  assertEquals(thread.sizes, [1, 1024]);
+  thread.end(1);
+  await settled();
+  assertEquals(log, []);
+  thread.end(0);
+  await settled();
+  assertEquals([log.splice(0), thread.sizes], [["write 1 made for 0"], [1, 1024]]);
+  writes[1].resolve();
+  await settled();
+  // The thread makes the next batch while the one before it is written.
+  assertEquals(log.splice(0), ["accepted 1", "onAccepted", "write 1024 made for 0"]);
+  assertEquals([thread.sizes, state.written, state.aliases], [[1, 1024, 75], 7 + 2, 1]);
+  thread.end(2);
+  writes[2].resolve();
+  await settled();
+  writes[3].resolve();
+  await stage.idle();
+  assertEquals([state.written, state.aliases, log.at(-1)], [7 + 1101, 3, "onAccepted"]);
+});
+
+Deno.test("the queue before a thread is bounded by rows and by bytes", async () => {
+  for (const [source, most] of [[ROW, 4096], [LARGE, 64]] as const) {
+    const thread = new FakeThread();
+    const { writes, stage, add } = scene(thread);
+    add(1);
+    writes[0].resolve();
+    await settled();
+    let rows = 0;
+    for (; stage.whenFree === undefined; rows++) stage.add(source, () => {});
+    assertEquals(rows, most);
+    let isFree = false;
+    void stage.whenFree!.then(() => isFree = true);
+    thread.end(0);
+    await settled();
+    assertEquals(isFree, false);
+    writes[1].resolve();
+    await settled();
+    assertEquals([isFree, stage.whenFree], [true, undefined]);
+  }
+});
+
+const LARGE: RowSource = { ...ROW, replies: { protocol: "raknet", raw: new Uint8Array(65_536) } };
+
+Deno.test("when the thread dies, all rows that no output has are lost, and the scan fails", async () => {
+  const thread = new FakeThread();
+  const { log, writes, stage, add, failures, state } = scene(thread);
+  add(1);
+  writes[0].resolve();
+  await settled();
+  add(600);
+  for (const { reject } of thread.batches) reject(new Error("Cannot make rows"));
+  await stage.idle();
+  add(1);
+  assertEquals([state.written, state.lost, failures], [8, 601, ["Cannot make rows"]]);
+  assertEquals([stage.whenFree, log.includes("write 1 made for 0")], [undefined, false]);
+});
+
+Deno.test("when an output refuses rows that a thread made, the rows behind them are lost too", async () => {
+  const thread = new FakeThread();
+  const { log, writes, stage, add, failures, state } = scene(thread);
+  add(1);
+  writes[0].resolve();
+  await settled();
+  add(1500);
+  thread.end(0);
+  thread.end(1);
+  await settled();
+  writes[1].reject(new Error("disk full"));
+  await stage.idle();
+  assertEquals([state.written, state.lost, failures], [8, 1500, ["disk full"]]);
+  assertEquals([stage.whenFree, log.at(-1)], [undefined, "write 1 made for 0"]);
 });

@@ -66,3 +66,22 @@ Deno.test("a file that is replaced has the new content, and leaves no other file
   await replaceFile(disk, "a", new TextEncoder().encode("new"));
   assertEquals([disk.text("a"), disk.bytes("a.part")], ["new", undefined]);
 });
+
+Deno.test("a file is written at the given positions, in any order, also after it was read", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using file = await systemDisk.open(`${folder}/a`, "make");
+    const write = (at: number, text: string) => file.write(at, new TextEncoder().encode(text));
+    await write(0, "abc");
+    await write(3, "def");
+    await write(1, "X");
+    await write(2, "Y");
+    assertEquals(new TextDecoder().decode(await file.read()), "aXYdef");
+    await write(3, "Z");
+    await file.truncate(4);
+    await write(4, "!");
+    assertEquals(await Deno.readTextFile(`${folder}/a`), "aXYZ!");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

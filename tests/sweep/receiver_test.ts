@@ -7,8 +7,9 @@ import { raknet, sqp } from "../../src/entry/protocols.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Sighting } from "../../src/core/record.ts";
+import { decodeReply, firstReplyOf } from "../../src/inspect/protocol_reply.ts";
 import { FloodingHosts, noFloods } from "../../src/sweep/flooding_hosts.ts";
-import { Receiver } from "../../src/sweep/receiver.ts";
+import { Receiver, type ReceiverOptions } from "../../src/sweep/receiver.ts";
 import { noReplies } from "../../src/sweep/reply_counts.ts";
 import { stampClock } from "../../src/sweep/probe_kind.ts";
 import { Responders } from "../../src/sweep/responders.ts";
@@ -19,8 +20,16 @@ const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const KEY = new Uint8Array(8).fill(3);
 const { probe } = PROTOCOLS.find(({ name }) => name === "raknet")!;
 
-/** The class of a pong to a ping that an earlier process of the scan stamped at a time. */
-function sight(stampedAt: number, begun: number, now: number): Sighting[] {
+/**
+ * The sightings of a pong to a ping that an earlier process of the scan stamped at a time. The next
+ * datagram overwrites the pong in the socket's buffer.
+ */
+function sight(
+  stampedAt: number,
+  begun: number,
+  now: number,
+  defers?: ReceiverOptions["defers"],
+): Sighting[] {
   const sightings: Sighting[] = [];
   let time = begun;
   const tokens = new Tokens(KEY);
@@ -39,6 +48,7 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
     },
     counts: noReplies(),
     sightings: { push: (sighting) => sightings.push(sighting), pushWhenHeld: () => {} },
+    defers,
   });
   const ping = probe!.template.slice();
   const mac = tokens.of(0, ENDPOINT) & probe!.macMask;
@@ -46,13 +56,23 @@ function sight(stampedAt: number, begun: number, now: number): Sighting[] {
   time = now;
   const text = new TextEncoder().encode("MCPE;A;766;1.21.50;0;10;");
   const { time: echoed } = raknet.decodePing(ping)!;
-  receiver.receive(
-    raknet.encodePong({ advertise: false, time: echoed, guid: 7n, text }),
-    ENDPOINT,
-    0,
-  );
+  const pong = raknet.encodePong({ advertise: false, time: echoed, guid: 7n, text });
+  receiver.receive(pong, ENDPOINT, 0);
+  pong.fill(0);
   return sightings;
 }
+
+Deno.test("a sighting keeps its reply, decoded or not, when the socket's buffer is overwritten", () => {
+  const [decoded] = sight(1100, 1000, 1150);
+  const asked: unknown[] = [];
+  const [deferred] = sight(1100, 1000, 1150, (datagram, from) => asked.push(datagram[0], from) > 0);
+  assertEquals(asked, [0x1c, ENDPOINT]);
+  assertEquals([deferred.status, deferred.raw], [undefined, decoded.raw]);
+  const { name: protocol } = PROTOCOLS[0];
+  const reply = decodeReply({ protocol, raw: deferred.raw! }, PROTOCOLS);
+  assertEquals(firstReplyOf(decoded, PROTOCOLS), reply);
+  assertEquals(reply.statement.columns.motd, "A");
+});
 
 Deno.test("replies that repeat the token and become no sighting are searched for opt-outs", () => {
   const taken: string[] = [];

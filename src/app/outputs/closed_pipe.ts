@@ -4,7 +4,7 @@
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
-import { type Sink, WriteError } from "../../sinks/sink.ts";
+import { type MadeRows, type Sink, WriteError } from "../../sinks/sink.ts";
 
 /** Whether an error means that the reader of a pipe has closed it. */
 export function isClosedPipe(error: unknown): boolean {
@@ -58,6 +58,10 @@ class WhileRead implements Sink {
 
   write(records: readonly ServerRecord[]): Promise<void> {
     return this.#unlessClosed(() => this.sink.write(records));
+  }
+
+  writeMade(rows: MadeRows, index: number): Promise<void> {
+    return this.#unlessClosed(() => this.sink.writeMade!(rows, index));
   }
 
   flush(): Promise<void> {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
+import type { MadeRows } from "../../sinks/sink.ts";
 import { RowObserver } from "./row_observer.ts";
 
 /** Keeps the latest rows. */
@@ -22,5 +23,10 @@ export class LatestRows extends RowObserver {
 
   override read(records: readonly ServerRecord[]): void {
     this.#rows = [...this.#rows, ...records.slice(-this.most)].slice(-this.most);
+  }
+
+  /** Keeps the latest rows that a thread made. */
+  writeMade({ latest }: MadeRows): Promise<void> {
+    return this.write(latest);
   }
 }

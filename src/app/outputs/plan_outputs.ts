@@ -7,10 +7,8 @@ import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import { type Field, FIELDS } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { csvFormat } from "../../sinks/csv.ts";
-import { jsonFormat, ndjsonFormat } from "../../sinks/json.ts";
-import { grepFormat, hostPortFormat } from "../../sinks/line_formats.ts";
 import { type Format } from "../../sinks/sink.ts";
+import { type FormatSpec, TEXT_FORMATS } from "../../sinks/text_formats.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { type RowOrder } from "./sorting_sink.ts";
 import { OUTPUT_FORMAT_LIST, type OutputFormat } from "./output_formats.ts";
@@ -22,23 +20,13 @@ export interface OutputPlan {
   readonly path: string;
   /** The format of the rows. */
   readonly format: Format;
+  /** The format as another thread makes it; `undefined` for a table. */
+  readonly spec?: FormatSpec;
   /** Whether a resumed scan can read back which servers are in the output. */
   readonly readable: boolean;
   /** The order of the rows; `undefined`: the order in which they are found. */
   readonly order?: RowOrder;
 }
-
-type MakeFormat = (fields: readonly Field[], allProtocols: readonly Protocol[]) => Format;
-
-/** Makes each format from the columns of the rows. */
-const FORMATS: Readonly<Record<OutputFormat, MakeFormat>> = {
-  csv: (fields) => csvFormat(fields),
-  ndjson: (fields) => ndjsonFormat(fields),
-  json: (fields) => jsonFormat(fields),
-  hostport: () => hostPortFormat,
-  grep: (_, allProtocols) => grepFormat(allProtocols),
-  table: (fields) => fieldsTable(fields, Infinity),
-};
 
 /** Formats whose rows contain the chosen columns and no others. */
 const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
@@ -112,7 +100,10 @@ export function planOutputs(
   return plans.map(({ path, name }) => ({
     path,
     ...(path === "-" && order !== undefined && { order }),
-    format: name === "table" ? drawn(path) : FORMATS[name](fields, allProtocols),
+    ...(name === "table" ? { format: drawn(path) } : {
+      format: TEXT_FORMATS[name](fields, allProtocols),
+      spec: { name, columns: fields.map((field) => field.name) },
+    }),
     readable: path !== "-" && name !== "json" && (name === "table"
       ? !chosen // the format has a column that names the server
       : identified || !HAS_FIELDS.has(name)),

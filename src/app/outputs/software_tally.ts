@@ -6,6 +6,7 @@
 import type { ServerRecord } from "../../core/record.ts";
 import { harmlessText } from "../../core/text.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
+import type { MadeRows } from "../../sinks/sink.ts";
 import { RowObserver } from "./row_observer.ts";
 
 /** Maximum number of different texts that are counted: servers choose their versions freely. */
@@ -25,6 +26,13 @@ export class SoftwareTally extends RowObserver {
       this.#software.add(software);
       this.#versions.add(version);
     }
+  }
+
+  /** Counts rows that a thread made. */
+  writeMade({ software, versions }: MadeRows): Promise<void> {
+    for (const [text, count] of software) this.#software.add(text, count);
+    for (const [text, count] of versions) this.#versions.add(text, count);
+    return Promise.resolve();
   }
 
   /**
@@ -51,16 +59,16 @@ class Counts {
   /** Number of counted texts. */
   size = 0;
 
-  add(text: string | null): void {
-    this.size++;
+  add(text: string | null, count = 1): void {
+    this.size += count;
     if (text === null || text === "") {
-      this.#unknown++;
+      this.#unknown += count;
       return;
     }
     const key = text.slice(0, LONGEST);
     const before = this.#texts.get(key);
-    if (before === undefined && this.#texts.size >= MAX_TEXTS) this.#rest++;
-    else this.#texts.set(key, (before ?? 0) + 1);
+    if (before === undefined && this.#texts.size >= MAX_TEXTS) this.#rest += count;
+    else this.#texts.set(key, (before ?? 0) + count);
   }
 
   /** `40 × Paper, 12 × BDS, 7 others, 3 unknown`. */

@@ -5,6 +5,7 @@
  */
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { type Counters, countFrom } from "../../scan/checkpoint/checkpoint_file.ts";
+import { RowThread } from "../../scan/rows/row_thread.ts";
 import { runScan } from "../../scan/scan.ts";
 import type { Checkpointer, ScanEnd, ScanHooks, ScanIo, ScanSetup } from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
@@ -202,6 +203,7 @@ function setupOf(
         network.openSocket({ address: localAddress(options, bits), port: 0 }, gate),
       dialer: context.network === undefined ? denoDialer(options.sourceIp) : network.dialer,
       sinks,
+      startRowThread: rowThreadStart(scan, outputs, sinks),
       checkpoint: checkpointer ?? openedScan.writer,
       throttle,
       gate,
@@ -227,6 +229,20 @@ function setupOf(
     signal,
     abandon,
   };
+}
+
+/**
+ * Returns the function that starts a thread for rows; `undefined` if a thread cannot make the rows of
+ * an output: a database, a table, or a sink of a program.
+ */
+function rowThreadStart(
+  scan: Pick<PreparedScan, "outputs">,
+  outputs: readonly Sink[],
+  sinks: readonly Sink[],
+): ScanIo["startRowThread"] {
+  const formats = scan.outputs.flatMap(({ spec }) => spec ?? []);
+  if (formats.length < outputs.length || sinks.some((sink) => !sink.writeMade)) return undefined;
+  return (options) => new RowThread({ ...options, formats });
 }
 
 /** Options, seed, counters and marks of a scan, as JSON. */

@@ -14,7 +14,7 @@ import type {
   ScanTargets,
 } from "../../scan/scan_setup.ts";
 import { isLater } from "../../sweep/mark_history.ts";
-import { optOutCheck } from "../../targets/shipped_lists.ts";
+import { optOutCheck, optOutFilter } from "../../targets/shipped_lists.ts";
 import type { EngineChoice } from "../engines/engine_names.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { chosenVerify, type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";
@@ -80,7 +80,8 @@ export function scanSelection(
 export function scanInterviews(
   { noFollow, verify, noPlayers }: Pick<ScanOptions, "noFollow" | "verify" | "noPlayers">,
 ): ScanInterviews {
-  return { follow: !noFollow, verify, players: !noPlayers, optsOut: optOutCheck() };
+  const optOuts = { optsOut: optOutCheck(), mayOptOut: optOutFilter() };
+  return { follow: !noFollow, verify, players: !noPlayers, ...optOuts };
 }
 
 /** The ports of `--ports`, by protocol and version of the Internet Protocol. */

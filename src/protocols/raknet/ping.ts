@@ -25,6 +25,7 @@ export const pingProbe: Probe<RaknetStatus> = {
   mayLackToken: true, // raknet-node does not repeat the time, and refusals contain no time
   tokenAt: 1,
   clockAt: 5,
+  wholeStatus: true, // readToken() and decodePong() accept the same pongs
   read: readToken,
   content: pongContent,
 };

@@ -19,11 +19,10 @@ export type RaknetStatus =
   }
   | { readonly kind: "refusal"; readonly refusal: Refusal };
 
-/** Reads a copy of a pong that repeats the ping's time. */
+/** Reads a pong that repeats the ping's time. */
 export function pongContent(datagram: Uint8Array): ReplyContent<RaknetStatus> {
-  const raw = datagram.slice();
-  const pong = decodePong(raw);
-  return pong === undefined ? {} : { status: pongStatus(pong, true), raw };
+  const pong = decodePong(datagram);
+  return pong === undefined ? {} : { status: pongStatus(pong, true) };
 }
 
 /**

@@ -7,7 +7,6 @@
  */
 import type { Address } from "../../core/address.ts";
 import type { Clock } from "../../net/clock.ts";
-import type { ServerRecord } from "../../core/record.ts";
 import { type Disk, type DiskFile, replaceFile } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { Marks } from "./low_water_mark.ts";
@@ -100,12 +99,12 @@ export class CheckpointWriter implements Checkpointer {
     return new CheckpointWriter(options, list, rows);
   }
 
-  async accepted(records: readonly ServerRecord[]): Promise<void> {
+  async accepted(ids: readonly string[]): Promise<void> {
     const { sinks } = this.#options;
     this.#offsets = this.#offsets.map((offset, i) => offset === null ? null : sinks[i].position());
-    this.#rows += records.length;
+    this.#rows += ids.length;
     this.#dirty = true;
-    this.#list.rows(records, this.#offsets);
+    this.#list.rows(ids, this.#offsets);
     await this.#try(() => this.#list.write());
   }
 

@@ -16,7 +16,6 @@
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { serverId, type ServerRecord } from "../../core/record.ts";
 import type { Disk, DiskFile } from "../../sinks/file_operations.ts";
 import { checkpointError, type ListFingerprint, type Offsets } from "./checkpoint_file.ts";
 
@@ -78,10 +77,10 @@ export class WrittenRows implements AsyncDisposable {
     return { bytes: this.#length, sha256: this.#hash.copy().digest("hex") };
   }
 
-  /** Adds a line with rows. */
-  rows(records: readonly ServerRecord[], offsets: Offsets): void {
+  /** Adds a line with rows, as `serverId()` names them. */
+  rows(ids: readonly string[], offsets: Offsets): void {
     const lengths = offsets.map((offset) => offset ?? "-").join();
-    this.#add(`+ ${lengths} ${records.map(serverId).join(" ")}`);
+    this.#add(`+ ${lengths} ${ids.join(" ")}`);
   }
 
   /** Adds a line with an address that opted out. */

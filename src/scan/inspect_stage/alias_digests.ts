@@ -100,6 +100,14 @@ export class Digest {
 /** Words of a slot: the halves of a digest, and its value. */
 const SLOT = 3;
 
+/** The digests of a {@linkcode DigestTable} and their values. */
+export interface DigestTableState {
+  /** Number of digests. */
+  readonly size: number;
+  /** The slots of the table, whose number is a power of two. */
+  readonly slots: Int32Array<ArrayBuffer>;
+}
+
 /**
  * Maps digests to numbers: an open-addressed table of 12 bytes per slot, at most three quarters
  * full. (A `Map` would keep an object for each digest.)
@@ -116,6 +124,18 @@ export class DigestTable {
    * @param most Maximum number of digests.
    */
   constructor(private readonly most: number) {}
+
+  /** The digests and their values. */
+  get state(): DigestTableState {
+    return { size: this.size, slots: this.#slots };
+  }
+
+  /** Replaces all digests and values. */
+  set state({ size, slots }: DigestTableState) {
+    this.size = size;
+    this.#slots = slots;
+    this.#mask = slots.length / SLOT - 1;
+  }
 
   /** The value of a digest; 0 when it has none. */
   get(low: number, high: number): number {

@@ -33,7 +33,7 @@ import {
 } from "../../classify/software_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import { Digest, DigestTable } from "./alias_digests.ts";
+import { Digest, DigestTable, type DigestTableState } from "./alias_digests.ts";
 
 /**
  * Maximum number of stored signatures. When it is reached, no more signatures are stored: later
@@ -68,14 +68,24 @@ const WORDS = 4;
 /** Value of a signature that two or more servers have, in place of a server's number. */
 const SEVERAL = -1;
 
+/** The signatures of a scan's rows without their key, as they are passed to another thread. */
+export interface AliasState {
+  /** For each signature, the number of its server. */
+  readonly signatures: DigestTableState;
+  /** The endpoint of each server. */
+  readonly servers: (number | bigint)[];
+  /** For each reply that a host sent on more than one port, the number of ports. */
+  readonly repeats: Map<number, number>;
+}
+
 /** The signatures of a scan's rows. */
 export class Aliases {
   /** For each signature, the number of its server, from 1. */
   readonly #signatures = new DigestTable(MAX_SIGNATURES);
   /** The endpoint of each server, at its number - 1. */
-  readonly #servers: (number | bigint)[] = [];
+  #servers: (number | bigint)[] = [];
   /** For each reply that a host sent on more than one port, the number of ports. */
-  readonly #repeats = new Map<number, number>();
+  #repeats = new Map<number, number>();
   readonly #digest: Digest;
   /** The signatures of the current row, the strongest first. */
   readonly #row = new Int32Array(WORDS * MAX_OF_ROW);
@@ -107,6 +117,22 @@ export class Aliases {
     const names = (some: readonly Protocol[]) => new Set(some.map(({ name }) => name));
     this.#besideGame = names(allProtocols.filter(({ reportsGamePort }) => reportsGamePort));
     this.#withGuid = names(allProtocols.filter(({ isServerGuid }) => isServerGuid !== undefined));
+  }
+
+  /** The signatures so far. */
+  get state(): AliasState {
+    return {
+      signatures: this.#signatures.state,
+      servers: this.#servers,
+      repeats: this.#repeats,
+    };
+  }
+
+  /** Sets the signatures to those of another thread with the same key. */
+  set state({ signatures, servers, repeats }: AliasState) {
+    this.#signatures.state = signatures;
+    this.#servers = servers;
+    this.#repeats = repeats;
   }
 
   /**

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { ServerRecord, Sighting } from "../../core/record.ts";
+import type { Sighting } from "../../core/record.ts";
 import {
   inspect,
   type Inspection,
@@ -16,6 +16,7 @@ import {
 } from "../../inspect/inspect.ts";
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
+import type { RowSource } from "../rows/row_maker.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
@@ -120,10 +121,15 @@ export class InspectStage {
   #needsNoQuery({ sighting, firstReply, onFinished }: Sighted): boolean {
     const { follow, verify } = this.#options.interviews;
     const { endpoint, latencyMs = null } = sighting;
-    if (firstReply === undefined || verify) return false;
+    if (firstReply === undefined && sighting.raw === undefined || verify) return false;
     if (follow && this.#tables.known.protocolsFor(endpoint).length > 1) return false;
     if (reasonToSkip(sighting, this.#tables) !== undefined) return false;
     // The queue contains no sighting with an opt-out.
+    if (firstReply === undefined) {
+      const reply = { protocol: sighting.protocol, raw: sighting.raw! };
+      this.#addRow(this.#serverRows.ofUndecoded(sighting, reply), onFinished);
+      return true;
+    }
     const found = {
       replies: [firstReply],
       latencyMs,
@@ -135,7 +141,7 @@ export class InspectStage {
     return true;
   }
 
-  #addRow(row: ServerRecord | "cut", onFinished: () => void): void {
+  #addRow(row: RowSource | "cut", onFinished: () => void): void {
     if (row !== "cut") this.#parts.rows.add(row, onFinished);
   }
 
@@ -182,7 +188,7 @@ export class InspectStage {
   }
 
   /** Interviews the server of a sighting, and counts its reply. Returns its row. */
-  async #rowOf(subject: Sighted): Promise<ServerRecord | WithoutRow> {
+  async #rowOf(subject: Sighted): Promise<RowSource | WithoutRow> {
     const { sighting, sighting: { endpoint, endpoint: { address } } } = subject;
     const { io: { clock, state } } = this.#options;
     const { stop, optedOut, responders } = this.#tables;

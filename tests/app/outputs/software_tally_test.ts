@@ -1,7 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { main } from "../../../src/cli/mod.ts";
+import { LatestRows } from "../../../src/app/outputs/latest_rows.ts";
 import { SoftwareTally } from "../../../src/app/outputs/software_tally.ts";
 import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
+import { rowsMaker } from "../../../src/scan/rows/made_rows.ts";
+import type { RowMaker, RowSource } from "../../../src/scan/rows/row_maker.ts";
 import { withMessages } from "../../cli/failing_streams.ts";
 
 const row = (over: Partial<ServerRecord>): ServerRecord => ({
@@ -26,6 +29,28 @@ Deno.test("rows are counted by software and by version, the most frequent first"
     tally.lines("of this run")[0],
     "software of this run: 2 × Paper, 1 × BDS, 1 unknown",
   );
+});
+
+Deno.test("rows that a thread made count like others, and the latest are shown", async () => {
+  const rows = Array.from({ length: 3000 }, (_, i) =>
+    row({
+      port: i,
+      software: i % 3 === 0 ? null : i % 3 === 1 ? "Paper" : "BDS",
+      version: i % 2 === 0 ? `${i}` : "",
+    }));
+  const [tally, made] = [new SoftwareTally(), new SoftwareTally()];
+  const latest = new LatestRows(3);
+  const maker = { make: (record: ServerRecord) => record } as unknown as RowMaker;
+  const makeRows = rowsMaker(maker, []);
+  for (let from = 0; from < rows.length; from += 7) {
+    const batch = rows.slice(from, from + 7);
+    await tally.write(batch);
+    const madeRows = makeRows(batch as unknown as RowSource[]);
+    await made.writeMade(madeRows);
+    await latest.writeMade(madeRows);
+  }
+  assertEquals(made.lines(), tally.lines());
+  assertEquals(latest.rows.map(({ port }) => port), [2999, 2998, 2997]);
 });
 
 Deno.test("one row of another software is counted as `1 other`", async () => {

@@ -19,7 +19,7 @@ import { composeTargets } from "../../../src/app/targets/find_targets.ts";
 import { readOptions } from "../../cli/command_line.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { emptyRecord, FIELDS } from "../../../src/core/record.ts";
+import { emptyRecord, FIELDS, serverId } from "../../../src/core/record.ts";
 import { countFrom, readCheckpoint, sha256 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { WrittenRows, writtenRowsPath } from "../../../src/scan/checkpoint/written_rows.ts";
 import { CheckpointWriter } from "../../../src/scan/checkpoint/checkpoint_writer.ts";
@@ -89,7 +89,7 @@ async function interrupted(folder: string): Promise<{ path: string; output: stri
   for (const host of [1, 2]) {
     const records = [emptyRecord({ address: 0x7f100000 + host, port: 19132 }, 5)];
     await sink.write(records);
-    await writer.accepted(records);
+    await writer.accepted(records.map(serverId));
   }
   await writer.optedOut(0x7f100003);
   const marks = { udp: { pass: 2, position: 100 }, tcp: { pass: 3, position: 0 } };

@@ -1,0 +1,40 @@
+/**
+ * The text formats of rows by name, and their descriptions, from which another thread makes them.
+ *
+ * @module
+ */
+import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { csvFormat } from "./csv.ts";
+import { jsonFormat, ndjsonFormat } from "./json.ts";
+import { grepFormat, hostPortFormat } from "./line_formats.ts";
+import type { Format } from "./sink.ts";
+
+type MakeFormat = (fields: readonly Field[], allProtocols: readonly Protocol[]) => Format;
+
+/** Makes each format from the columns of the rows. */
+export const TEXT_FORMATS = {
+  csv: (fields) => csvFormat(fields),
+  ndjson: (fields) => ndjsonFormat(fields),
+  json: (fields) => jsonFormat(fields),
+  hostport: () => hostPortFormat,
+  grep: (_, allProtocols) => grepFormat(allProtocols),
+} as const satisfies Readonly<Record<string, MakeFormat>>;
+
+/** The description of a format, which can be sent to another thread. */
+export interface FormatSpec {
+  /** The name of the format. */
+  readonly name: keyof typeof TEXT_FORMATS;
+  /** The names of the columns in their order. */
+  readonly columns: readonly (keyof ServerRecord)[];
+}
+
+/** The format of a description. */
+export function formatOf(
+  { name, columns }: FormatSpec,
+  allProtocols: readonly Protocol[],
+): Format {
+  const isWhole = columns.join() === FIELDS.map((field) => field.name).join();
+  const fields = columns.map((column) => FIELDS.find((field) => field.name === column)!);
+  return TEXT_FORMATS[name](isWhole ? FIELDS : fields, allProtocols);
+}

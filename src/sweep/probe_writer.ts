@@ -37,6 +37,8 @@ export class ProbeWriter {
   readonly #kind: ProbeKind;
   readonly #options: ProbeWriterOptions;
   readonly #targets = new Endpoints(COMPUTED_AT_ONCE);
+  /** The tokens of these targets. */
+  readonly #tokens = new Int32Array(COMPUTED_AT_ONCE);
   /** Indexes of the selected targets, and behind them the number of positions. */
   readonly #selected = new Uint16Array(COMPUTED_AT_ONCE + 1);
   /** The space of the blocks of threads. */
@@ -67,11 +69,12 @@ export class ProbeWriter {
    * @returns Number of selected targets.
    */
   select(space: TargetSpace, from: number, count: number): number {
-    const { skip, filter } = this.#options;
-    const { protocol } = this.#kind;
+    const { skip, filter, tokens } = this.#options;
+    const { protocol, kind, probe: { macMask } } = this.#kind;
     const targets = this.#targets;
     const selected = this.#selected;
     space.fill(from, count, targets);
+    tokens.fill(kind, macMask, targets, count, this.#tokens);
     let length = 0;
     for (let i = 0; i < count; i++) {
       const mayBeSkipped = filter === undefined || filter.mayHaveAt(targets, i);
@@ -88,7 +91,11 @@ export class ProbeWriter {
    */
   writeSelected(count: number, flight: BatchInFlight): number {
     const selected = this.#selected;
-    for (let k = 0; k < count; k++) this.write(flight, this.#targets, selected[k]);
+    const tokens = this.#tokens;
+    for (let k = 0; k < count; k++) {
+      const i = selected[k];
+      this.writeWith(tokens[i], flight, this.#targets, i);
+    }
     return selected[count];
   }
 

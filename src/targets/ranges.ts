@@ -144,8 +144,13 @@ export class RangeIndex<T extends Address> {
   readonly #ipv4?: Uint32Array;
   /** The position of each range's first address. */
   readonly #first: Float64Array;
-  /** The positions are divided into as many blocks of this size as there are ranges, or fewer. */
+  /**
+   * The positions are divided into as many blocks of this size as there are ranges, or fewer. It is
+   * a power of two.
+   */
   readonly #blockSize: number;
+  /** Number of blocks per position. */
+  readonly #perPosition: number;
   /** The range of each block's first position, and the last range. */
   readonly #blocks: Uint32Array;
 
@@ -163,7 +168,9 @@ export class RangeIndex<T extends Address> {
       position += distance(start, end);
     }
     this.size = position;
-    this.#blockSize = Math.ceil(position / set.length);
+    // a power of two, so that a product with its reciprocal is exact
+    this.#blockSize = 2 ** Math.ceil(Math.log2(Math.max(1, position / set.length)));
+    this.#perPosition = 1 / this.#blockSize;
     this.#blocks = new Uint32Array(set.length + 1).fill(set.length - 1);
     for (let [block, range] = [0, 0]; block * this.#blockSize < position; block++) {
       while (this.#first[range + 1] <= block * this.#blockSize) range++;
@@ -172,20 +179,24 @@ export class RangeIndex<T extends Address> {
   }
 
   /**
-   * Writes the address at `positions[i]` into `endpoints[i]`, without an allocation for IPv4.
+   * Writes the addresses at `positions[from]` … `positions[to - 1]` into a list, at the same
+   * indexes. Allocates nothing for IPv4.
    *
    * @param positions Positions from 0 to `size` - 1.
-   * @param i Index in both lists.
    */
-  put(positions: Float64Array, i: number, endpoints: Endpoints): void {
-    const position = positions[i];
-    if (this.#ipv4 === undefined) {
-      endpoints.ipv6[i] = this.at(position) as bigint;
+  put(positions: Float64Array, from: number, to: number, endpoints: Endpoints): void {
+    const starts = this.#ipv4;
+    if (starts === undefined) {
+      for (let i = from; i < to; i++) endpoints.ipv6[i] = this.at(positions[i]) as bigint;
       return;
     }
-    const range = this.#rangeOf(position);
-    endpoints.ipv4[i] = this.#ipv4[range] + (position - this.#first[range]);
-    endpoints.ipv6[i] = undefined;
+    const { ipv4, ipv6 } = endpoints;
+    const first = this.#first;
+    for (let i = from; i < to; i++) {
+      const range = starts.length === 1 ? 0 : this.#rangeOf(positions[i]);
+      ipv4[i] = starts[range] + (positions[i] - first[range]);
+    }
+    ipv6.fill(undefined, from, to);
   }
 
   /** The address at a position from 0 to `size` - 1. */
@@ -197,7 +208,7 @@ export class RangeIndex<T extends Address> {
   /** The range of a position: a binary search among the ranges that its block touches. */
   #rangeOf(position: number): number {
     const first = this.#first;
-    const block = Math.floor(position / this.#blockSize);
+    const block = Math.floor(position * this.#perPosition);
     let range = this.#blocks[block];
     for (let end = this.#blocks[block + 1] + 1; end - range > 1;) {
       const middle = range + end >>> 1;

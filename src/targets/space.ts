@@ -181,6 +181,11 @@ export class TargetSpace {
     const segments = this.#segments;
     const first = this.#first;
     this.#place(from, count, placed);
+    if (segments.length === 1 && segments[0].ports.length === 1) {
+      targets.ports.fill(segments[0].ports[0], 0, count);
+      segments[0].index.put(placed, 0, count, targets);
+      return;
+    }
     for (let i = 0; i < count; i++) {
       const at = segments.length === 1 ? 0 : lastNotAbove(first, placed[i]);
       const { index, ports } = segments[at];
@@ -188,7 +193,7 @@ export class TargetSpace {
       const number = ports.length === 1 ? inside : Math.floor(inside / ports.length);
       targets.ports[i] = ports[inside - number * ports.length];
       placed[i] = number;
-      index.put(placed, i, targets);
+      index.put(placed, i, i + 1, targets);
     }
   }
 

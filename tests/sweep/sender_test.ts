@@ -23,6 +23,7 @@ import { HostFilter } from "../../src/targets/host_filter.ts";
 import { RangeSet } from "../../src/targets/ranges.ts";
 import { TargetSpace } from "../../src/targets/space.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { SelectedBatch } from "../net/linux/thread/selected_batch.ts";
 
 const KIND = { protocol: "raknet", probe: raknetProtocol.probe!, kind: 0 };
 
@@ -98,7 +99,7 @@ function slowThreads(
         const report = { leave: (offset: number) => left.push(offset) } as unknown as JobReport;
         const block = { kind: "block", from, count, stamp, waited: 0 } as const;
         const sent = writer.send(block, report, (_to, length, add) => {
-          const batch = new DatagramBatch(KIND.probe, length);
+          const batch = new SelectedBatch(KIND.probe, length);
           add(batch, 0);
           addresses.push(...batch.addresses as number[]);
           return length;

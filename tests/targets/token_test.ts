@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import reference from "../golden/halfsiphash.json" with { type: "json" };
+import { Endpoints } from "../../src/core/endpoints.ts";
 import { halfSipHash, Tokens } from "../../src/targets/token.ts";
 
 const KEY = Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7);
@@ -43,6 +44,11 @@ Deno.test("Tokens differ by key, probe, address, port and family", () => {
     true,
   );
   assertEquals(tokens.of(0, base), all[0]);
+  const list = Endpoints.of(base, { ...base, address: 1n << 127n | 0x7f000001n }, base);
+  const filled = new Int32Array(4).fill(9);
+  tokens.fill(5, 0xffff_f0ff, list, 2, filled);
+  const expected = [0, 1].map((i) => tokens.at(5, list, i) & 0xffff_f0ff);
+  assertEquals(Array.from(filled), [...expected, 9, 9]);
 });
 
 Deno.test("Tokens hash address, port and probe as HalfSipHash would hash their bytes", () => {

@@ -110,6 +110,16 @@ export class FrameBatch implements Batch {
     }
   }
 
+  /** Adds frames to the targets at some indexes of a list, with their tokens. */
+  addSelected(targets: Endpoints, indexes: Uint16Array, tokens: Int32Array, clock: number): void {
+    const { frames } = this;
+    let slot = this.framedCount;
+    for (let k = 0; k < indexes.length; k++) {
+      frames.write(slot++, targets, indexes[k], tokens[indexes[k]], clock);
+    }
+    this.framedCount = slot;
+  }
+
   /** The frames as a prepared batch for a ring. */
   frameLoad(socket: number): PreparedBatch {
     const { length, slot: stride } = this.frames;

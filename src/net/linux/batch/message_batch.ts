@@ -30,6 +30,13 @@ export class MessageBatch implements Batch {
     this.#stamp.write(messages.view, messages.payloads + slot * this.#size, token, clock);
   }
 
+  /** Adds the targets at some indexes of a list, with their tokens. */
+  addSelected(targets: Endpoints, indexes: Uint16Array, tokens: Int32Array, clock: number): void {
+    for (let k = 0; k < indexes.length; k++) {
+      this.add(targets, indexes[k], tokens[indexes[k]], clock);
+    }
+  }
+
   clear(): void {
     this.length = 0;
   }

@@ -7,7 +7,7 @@ import { Endpoints } from "../../../core/endpoints.ts";
 import { HostFilter } from "../../../targets/host_filter.ts";
 import { TargetSpace } from "../../../targets/space.ts";
 import { Tokens } from "../../../targets/token.ts";
-import type { Batch, Template, ThreadPass } from "../../socket.ts";
+import type { Template, ThreadPass } from "../../socket.ts";
 import { framedAddresses, type FrameRoute, isFramed } from "../batch/frame_batch.ts";
 import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import type { ArrivedBlock, SendMethod } from "./job_memory.ts";
@@ -21,6 +21,18 @@ export interface ThreadSocket {
   readonly socket: number;
   /** The local port of the socket. */
   readonly port: number;
+}
+
+/** A batch to which a selection of targets is added. */
+export interface SelectionBatch {
+  /**
+   * Adds targets.
+   *
+   * @param indexes Indexes of the targets in the list.
+   * @param tokens The tokens of all targets of the list.
+   * @param clock The time of the call, microseconds modulo 2^32.
+   */
+  addSelected(targets: Endpoints, indexes: Uint16Array, tokens: Int32Array, clock: number): void;
 }
 
 /** How datagrams are sent. */
@@ -50,25 +62,13 @@ export interface FramesOfThread {
 export type SendDatagrams = (
   to: Destination,
   count: number,
-  add: (batch: Batch, from: number) => void,
+  add: (batch: SelectionBatch, from: number) => void,
 ) => number;
 
-/** Which of the computed targets one method sends to. */
-class Selection {
-  length = 0;
-  readonly #indexes: Uint16Array;
-
-  constructor(capacity: number) {
-    this.#indexes = new Uint16Array(capacity);
-  }
-
-  add(i: number): void {
-    this.#indexes[this.length++] = i;
-  }
-
-  at(i: number): number {
-    return this.#indexes[i];
-  }
+/** Which of the computed targets one method sends to: their indexes. */
+interface Selection {
+  length: number;
+  readonly indexes: Uint16Array;
 }
 
 /** Sends the blocks of a pass. */
@@ -108,7 +108,7 @@ export class BlockWriter {
     this.#sockets = { 4: of(4), 6: of(6) };
     this.#frames = frames;
     this.#framed = frames && framedAddresses(frames.route, template);
-    const selection = () => new Selection(batchSize);
+    const selection = () => ({ length: 0, indexes: new Uint16Array(batchSize) });
     this.#selections = { framed: selection(), 4: selection(), 6: selection() };
   }
 
@@ -128,9 +128,10 @@ export class BlockWriter {
       this.#space.fill(from + at, size, this.#targets);
       this.#select(at, size, report);
       for (const way of ["framed", 4, 6] as const) {
-        const { length } = this.#selections[way];
+        const { length, indexes } = this.#selections[way];
         if (length === 0) continue;
-        const add = (batch: Batch, first: number) => this.#add(way, first, batch, stampNow());
+        const add = (batch: SelectionBatch, first: number) =>
+          batch.addSelected(this.#targets, indexes.subarray(first, length), this.#macs, stampNow());
         const tried = send(this.#destination(way), length, add);
         sum += tried;
         if (tried < length) return sum;
@@ -143,33 +144,24 @@ export class BlockWriter {
   /** Selects the targets, and computes their tokens. */
   #select(at: number, size: number, report: JobReport): void {
     const { kind, macMask } = this.#pass;
-    const selections = this.#selections;
+    const { framed, 4: plain, 6: wide } = this.#selections;
     const targets = this.#targets;
+    const { ipv6 } = targets;
     const filter = this.#filter;
-    const tokens = this.#tokens;
-    const macs = this.#macs;
-    const framed = this.#framed;
-    selections.framed.length = selections[4].length = selections[6].length = 0;
+    const behind = this.#framed;
+    framed.length = plain.length = wide.length = 0;
+    this.#tokens.fill(kind, macMask, targets, size, this.#macs);
     for (let i = 0; i < size; i++) {
       if (filter.mayHaveAt(targets, i)) {
         report.leave(at + i);
         continue;
       }
-      macs[i] = tokens.at(kind, targets, i) & macMask;
-      if (targets.family(i) === 6) selections[6].add(i);
-      else if (framed !== undefined && isFramed(framed, targets, i)) selections.framed.add(i);
-      else selections[4].add(i);
-    }
-  }
-
-  /** Adds the datagrams of a selection from an index on. */
-  #add(way: "framed" | 4 | 6, from: number, batch: Batch, stamp: number): void {
-    const selection = this.#selections[way];
-    const targets = this.#targets;
-    const macs = this.#macs;
-    for (let k = from; k < selection.length; k++) {
-      const i = selection.at(k);
-      batch.add(targets, i, macs[i], stamp);
+      const selection = ipv6[i] !== undefined
+        ? wide
+        : behind !== undefined && isFramed(behind, targets, i)
+        ? framed
+        : plain;
+      selection.indexes[selection.length++] = i;
     }
   }
 

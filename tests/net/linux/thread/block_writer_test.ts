@@ -4,12 +4,12 @@ import { Endpoints } from "../../../../src/core/endpoints.ts";
 import { Random } from "../../../../src/fleet/random.ts";
 import { BlockWriter, type Destination } from "../../../../src/net/linux/thread/block_writer.ts";
 import type { JobReport } from "../../../../src/net/linux/thread/job_server.ts";
-import { type Batch, DatagramBatch } from "../../../../src/net/socket.ts";
 import type { ThreadPass } from "../../../../src/net/socket.ts";
 import { HostFilter } from "../../../../src/targets/host_filter.ts";
 import { RangeSet } from "../../../../src/targets/ranges.ts";
 import { type Segment, TargetSpace } from "../../../../src/targets/space.ts";
 import { Tokens } from "../../../../src/targets/token.ts";
+import { SelectedBatch } from "./selected_batch.ts";
 
 const TEMPLATE = { template: new Uint8Array(8), tokenAt: 0, clockAt: 4 };
 const KEY = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
@@ -57,8 +57,8 @@ function makePass(batchSize: number, limit?: number) {
   /** Sends all but `lost` datagrams of a selection. */
   const send =
     (lost: () => number) =>
-    (to: Destination, count: number, add: (batch: Batch, from: number) => void) => {
-      const batch = new DatagramBatch(TEMPLATE, count);
+    (to: Destination, count: number, add: (batch: SelectedBatch, from: number) => void) => {
+      const batch = new SelectedBatch(TEMPLATE, count);
       add(batch, 0);
       assertEquals(batch.length, count);
       const tried = Math.max(0, count - lost());

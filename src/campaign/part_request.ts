@@ -65,6 +65,7 @@ export function partRequest(
     sourceIp,
     optOutFile,
     quiet,
+    threads: 0, // a part can be sent from the main thread only
   };
   return {
     options,

@@ -81,7 +81,10 @@ export interface ScanOptions extends ScanOrWatchOptions {
    * `udp` if `--allow-ffi` is granted, else `portable`.
    */
   readonly engine?: EngineChoice;
-  /** Number of sender threads of the engines `udp`, `packet` and `xdp`. Default: 0. */
+  /**
+   * Number of sender threads of the engines `udp`, `packet` and `xdp`. Default: 0; with `fastest`
+   * also more, on fast scans without caps.
+   */
   readonly threads?: number;
   /** The network interface on which `packet` and `xdp` send. Default: that of most targets. */
   readonly interface?: string;

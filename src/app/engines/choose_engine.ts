@@ -11,6 +11,7 @@ import { openSocket } from "../../net/deno/udp_socket.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { SendGate } from "../../net/send_gate.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
+import type { Limits } from "../../net/throttle.ts";
 
 /** An engine: it opens the sockets that send probes and receive replies. */
 export interface Engine {
@@ -100,6 +101,33 @@ export async function chooseEngine(
   }
   report(passedLine("portable", passed));
   return PORTABLE;
+}
+
+/** The rate from which more than the main thread is needed, datagrams a second. */
+const FAST_RATE = 200_000;
+/** Maximum number of sender threads that are started unasked. */
+const MAX_SPARE_THREADS = 3;
+
+/**
+ * The number of sender threads if the user gives none. With `fastest`, a scan that may send more than
+ * 200,000 datagrams a second leaves one core to the main thread, and uses up to three others. Network
+ * cards may have only one queue, so `xdp` uses one thread. Caps need the main thread for each target.
+ *
+ * @param cores Number of cores.
+ */
+export function spareThreads(
+  { engine: wanted, sourcePort = [] }: {
+    readonly engine?: EngineChoice;
+    readonly sourcePort?: readonly number[];
+  },
+  { name }: Pick<Engine, "name">,
+  { rate = Infinity, netRate, hostRate }: Limits,
+  cores: number = navigator.hardwareConcurrency,
+): number {
+  const isSlow = rate < FAST_RATE || (netRate ?? hostRate) !== undefined;
+  if (wanted !== FASTEST || name === "portable" || isSlow) return 0;
+  const most = name === "xdp" ? 1 : MAX_SPARE_THREADS;
+  return Math.min(most, cores - 1, sourcePort.length || Infinity);
 }
 
 /** The engines to try, in this order; `udp` is used if the others cannot send frames. */

@@ -17,10 +17,11 @@ import { countOf, withCommas } from "../../core/quantities.ts";
 import type { ScanOptions } from "../scan/scan_choice.ts";
 
 /** The options that decide which sockets are opened. */
-export type SocketOptions = Pick<
-  ScanOptions,
-  "sourcePort" | "sourceIp" | "threads" | "concurrency"
->;
+export interface SocketOptions
+  extends Pick<ScanOptions, "sourcePort" | "sourceIp" | "concurrency"> {
+  /** Number of sender threads. */
+  readonly threads: number;
+}
 
 /** The shared sockets by family. */
 export type Sockets = Record<4 | 6, DatagramSocket[]>;

@@ -54,8 +54,9 @@ export interface OpenedSockets {
  * @param gate The gate of their datagrams. Default: none.
  */
 export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<OpenedSockets> {
-  const { options, choice, named: { targets }, engine, context, outputs, databases } = scan;
-  const sockets = await openScanSockets(targets, options, engine, gate);
+  const { options, choice, named: { targets }, engine, threads, context } = scan;
+  const { outputs, databases } = scan;
+  const sockets = await openScanSockets(targets, { ...options, threads }, engine, gate);
   scan.opened.defer(() => closeSockets(sockets));
   if (context.network !== undefined) {
     const capacity = { connections: options.concurrency, exclusiveSockets: Infinity };

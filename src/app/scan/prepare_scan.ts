@@ -8,7 +8,7 @@ import type { Endpoint } from "../../core/address.ts";
 import type { Network } from "../../net/network.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { networkOf } from "../call_context.ts";
-import { chooseEngine, type Engine } from "../engines/choose_engine.ts";
+import { chooseEngine, type Engine, spareThreads } from "../engines/choose_engine.ts";
 import { engineConditions } from "../engines/load_engines.ts";
 import type { OptionForm } from "../options/given_options.ts";
 import { checkMarks } from "../resume/read_resumed_scan.ts";
@@ -29,6 +29,8 @@ export interface PreparedScan extends ScanRequest, LocatedTargets {
   /** What would be sent, and how long it takes. */
   readonly plan: Plan;
   readonly engine: Engine;
+  /** Number of sender threads. */
+  readonly threads: number;
   readonly network: Network;
 }
 
@@ -78,5 +80,6 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
     const permission = context.nameOf("i-have-permission");
     requirePermission(located.whole, plan, options.iHavePermission, permission);
   }
-  return { ...request, ...located, selection, limits, plan, engine, network };
+  const threads = options.threads ?? spareThreads(options, engine, fastest(limits));
+  return { ...request, ...located, selection, limits, plan, engine, threads, network };
 }

@@ -198,7 +198,7 @@ function setupOf(
     interviews: { ...scanInterviews(options), attach },
     io: {
       openSockets: (bits) => sockets[bits],
-      threads: options.threads,
+      threads: scan.threads,
       openExclusive: (bits) =>
         network.openSocket({ address: localAddress(options, bits), port: 0 }, gate),
       dialer: context.network === undefined ? denoDialer(options.sourceIp) : network.dialer,

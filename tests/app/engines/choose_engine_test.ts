@@ -10,8 +10,17 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { chooseEngine, type EngineConditions } from "../../../src/app/engines/choose_engine.ts";
-import { type EngineChoice, ENGINES } from "../../../src/app/engines/engine_names.ts";
+import {
+  chooseEngine,
+  type EngineConditions,
+  spareThreads,
+} from "../../../src/app/engines/choose_engine.ts";
+import type { Limits } from "../../../src/net/throttle.ts";
+import {
+  type EngineChoice,
+  type EngineName,
+  ENGINES,
+} from "../../../src/app/engines/engine_names.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { codeList, sendErrorLine } from "../../../src/app/engines/send_error_lines.ts";
 import { InputError } from "../../../src/core/errors.ts";
@@ -247,5 +256,38 @@ Deno.test({
     assertMatch(dry.stdout, /^engine +udp, 2 sender threads$/m);
     const many = await run(["scan", "127.0.0.1", "--threads", "65"], { permissions: FAST });
     assertStringIncludes(many.stderr, 'Cannot use --threads "65"');
+  },
+});
+
+Deno.test("fastest starts threads on fast scans without caps, if cores are to spare", () => {
+  const limits = { rate: undefined, netRate: undefined, hostRate: undefined };
+  const of = (name: EngineName, cores: number, more: Partial<Limits> = {}, ports?: number[]) =>
+    spareThreads({ engine: "fastest", sourcePort: ports }, { name }, { ...limits, ...more }, cores);
+  assertEquals([1, 2, 3, 8].map((cores) => of("packet", cores)), [0, 1, 2, 3]);
+  assertEquals([1, 2, 8].map((cores) => of("udp", cores)), [0, 1, 3]);
+  assertEquals([1, 2, 8].map((cores) => of("xdp", cores)), [0, 1, 1]); // cards may have one queue
+  assertEquals(of("portable", 8), 0);
+  assertEquals([199_999, 200_000].map((rate) => of("udp", 8, { rate })), [0, 3]);
+  assertEquals([of("udp", 8, { netRate: 50 }), of("udp", 8, { hostRate: 5 })], [0, 0]);
+  assertEquals(of("udp", 8, {}, [4000, 4001]), 2); // a port for each thread
+  assertEquals(spareThreads({ engine: "udp" }, { name: "udp" }, limits, 8), 0);
+});
+
+Deno.test({
+  name: "the plan says that threads are used, and who computes the targets",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const plan = async (...args: string[]) => {
+      const { stdout } = await run(["scan", "127.0.0.1", "--dry-run", ...args], {
+        permissions: FAST,
+      });
+      return /^engine +(.*)$/m.exec(stdout)?.[1];
+    };
+    assertEquals(await plan("--threads", "2"), "udp, 2 sender threads");
+    assertEquals(
+      await plan("--threads", "1", "--host-rate", "5"),
+      "udp, 1 sender thread, the main thread computes targets, because of the caps",
+    );
+    assertEquals(await plan(), "udp");
   },
 });

@@ -169,6 +169,7 @@ function dryRun(named: NamedTargets): string[] {
     options,
     outputs: [],
     databases: { places: [], downAfter: 3 },
+    threads: 0,
     engine: { name: "portable" },
   });
 }

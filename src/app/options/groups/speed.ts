@@ -153,7 +153,7 @@ export const SPEED = {
       commands: ["scan"],
       takes: wholeNumber(0, MAX_THREADS),
       onResume: "free",
-      default: "0",
+      defaultText: "0; with --engine fastest also more, on fast scans",
       help: "number of sender threads (engine udp, packet or xdp); with 0 the main thread sends",
     },
     {

@@ -32,6 +32,7 @@ export type Row = readonly [name: string, text: string | undefined];
 /** The parts of a prepared scan that its plan shows. */
 export type PlannedScan =
   & Pick<PreparedScan, "plan" | "whole" | "named" | "selection" | "limits" | "options">
+  & Pick<PreparedScan, "threads">
   & Pick<PreparedScan, "outputs" | "databases">
   & { readonly engine: Pick<Engine, "name" | "route"> };
 
@@ -45,7 +46,7 @@ export function writtenBy({ outputs, databases }: Pick<PlannedScan, "outputs" | 
 
 /** The plan of a scan as lines. */
 export function planLines(planned: PlannedScan): string[] {
-  const { plan, whole, named, selection, limits, options, engine } = planned;
+  const { plan, whole, named, selection, limits } = planned;
   const { seed, shard = WHOLE } = selection.order;
   const needed = permissionNeeded(whole);
   const rows: readonly Row[] = [
@@ -63,7 +64,7 @@ export function planLines(planned: PlannedScan): string[] {
     ["connections", connectionsText(plan, limits)],
     ["verify", joined(verificationsOf(planned))],
     ["limits", limitsText(limits)],
-    ["engine", engineText(engine, options.threads)],
+    ["engine", engineText(planned)],
     ["limited by", plan.limitedBy === "nothing" ? "this machine" : `--${plan.limitedBy}`],
     ["duration", durationText(planned)],
     [
@@ -160,9 +161,18 @@ export function limitsText({ rates: { rate, netRate, hostRate }, autoRate }: Cho
   }`;
 }
 
-function engineText({ name, route }: Pick<Engine, "name" | "route">, threads: number): string {
-  const senders = threads === 0 ? "" : `, ${countOf(threads, "sender thread")}`;
-  return name + senders + (route === undefined ? "" : `, ${route}`);
+function engineText(
+  { engine: { name, route }, threads, limits: { rates: { netRate, hostRate } } }: Pick<
+    PlannedScan,
+    "engine" | "threads" | "limits"
+  >,
+): string {
+  const parts: string[] = [name];
+  if (threads > 0) parts.push(countOf(threads, "sender thread"));
+  if (threads > 0 && (netRate ?? hostRate) !== undefined) {
+    parts.push("the main thread computes targets, because of the caps");
+  }
+  return [...parts, ...route === undefined ? [] : [route]].join(", ");
 }
 
 /** The least duration, seconds: for sending, for a second between passes, and for the cooldown. */

@@ -24,7 +24,7 @@ import {
 export function planJson(
   planned: PlannedScan,
 ): string {
-  const { plan, whole, named, selection, limits, options, engine } = planned;
+  const { plan, whole, named, selection, limits, engine, threads } = planned;
   const { seed = null, shard = WHOLE } = selection.order;
   const { udp, tcp } = maxSent(plan);
   return resultLine("scan --dry-run", {
@@ -44,7 +44,7 @@ export function planJson(
     concurrency: limits.concurrency,
     verify: verificationsOf(planned),
     limits: limitsOf(limits),
-    engine: { name: engine.name, threads: options.threads, route: engine.route ?? null },
+    engine: { name: engine.name, threads, route: engine.route ?? null },
     limited_by: plan.limitedBy === "nothing" ? null : plan.limitedBy,
     duration_s: minSeconds(plan, limits),
     duration_unanswered_s: unansweredSeconds(planned),

@@ -9,6 +9,9 @@ import type { SendGate } from "../../../src/net/send_gate.ts";
 import { openUdpSocket } from "../../../src/net/linux/udp_engine.ts";
 import { XdpSocket } from "../../../src/net/linux/xdp/xdp_socket.ts";
 import { XdpSender } from "../../../src/net/linux/xdp_sender.ts";
+import { HostFilter } from "../../../src/targets/host_filter.ts";
+import { RangeSet } from "../../../src/targets/ranges.ts";
+import { TargetSpace } from "../../../src/targets/space.ts";
 import { indexOf, OURS, ROUTE, system } from "./place.ts";
 
 type Opening = (
@@ -112,6 +115,39 @@ for (const name of ["packet with a thread", "xdp with a thread"]) {
       assertEquals(await arrived() - before[0], 64 + 7 + 30);
       const bytes = sizes.reduce((sum, size, i) => sum + size * (HEADERS + lengths[i]), 0);
       assertEquals(await arrived("bytes") - before[1], bytes);
+    }));
+}
+
+for (const name of ["packet with a thread", "xdp with a thread"]) {
+  Deno.test(`${name}: blocks wait while the interface is down, and are then sent once`, () =>
+    onPair(OPENINGS[name], async ({ thread, errors }, _, arrived) => {
+      const addresses = RangeSet.of([{ start: 0x0a500001, end: 0x0a500001 + 700 }]);
+      thread!.begin({
+        space: new TargetSpace([{ addresses, ports: [9] }], { seed: 1 }).data,
+        template: { template: new Uint8Array(33), tokenAt: 0 },
+        key: new Uint8Array(8),
+        kind: 0,
+        macMask: -1,
+        filter: new HostFilter(1).memory,
+        batchSize: 64,
+      });
+      const [end, before] = [new AbortController(), await arrived()];
+      await system("ip link set near1 down");
+      const send = (from: number, count: number) =>
+        thread!.sendBlock(from, count, 0, errors, end.signal);
+      const sending = Promise.all([send(0, 300), send(300, 400)]);
+      await waitFor(() => (errors.waits.get("ENETDOWN") ?? 0) > 2, sending);
+      await system("ip link set near1 up");
+      assertEquals((await sending).map(({ sent }) => sent), [300, 400]);
+      assertEquals([...errors.send], []);
+      assertEquals(await arrived() - before, 700);
+      await system("ip link set near1 down");
+      const cancelled = send(0, 10);
+      await waitFor(() => (errors.waits.get("ENETDOWN") ?? 0) > 5, cancelled);
+      end.abort();
+      await assertRejects(() => cancelled, Error, "the interface is down (ENETDOWN)");
+      await system("ip link delete near1");
+      await assertRejects(() => send(0, 10), Error, "the interface is gone");
     }));
 }
 

@@ -75,10 +75,8 @@ export class XdpRing {
   #produced = 0;
   #consumed = 0;
   #completed = 0;
-  /** The jobs of the frames in the ring, in order; a lost frame is queued again at the end. */
-  readonly #inRing: { readonly job: number; count: number }[] = [];
-  /** Number of sent frames by job that `transmit` has not returned yet. */
-  readonly #sent = new Map<number, number>();
+  /** Number of frames in the ring that the kernel has not read, all of one batch. */
+  #inRing = 0;
 
   /** Uses the rings of a new socket. */
   constructor(
@@ -92,56 +90,22 @@ export class XdpRing {
 
   /**
    * Passes the frames of a batch to the kernel, from index `from` on. If the kernel does not accept
-   * the whole batch, some of its frames may stay in the ring. A later call for the same job
-   * continues it, and batches of other jobs may come between.
+   * the whole batch, some of its frames may stay in the ring; the next call has to continue the
+   * batch.
    *
-   * @param job Id of the batch's job. Default: 0, for batches that follow each other.
    * @returns Number of frames that the kernel accepted; the negative error number if none.
    */
-  transmit({ at, count, length, stride }: PreparedBatch, from: number, job = 0): number {
+  transmit({ at, count, length, stride }: PreparedBatch, from: number): number {
     this.#complete();
-    let next = from + (this.#sent.get(job) ?? 0) + this.#pending(job);
     const most = Math.min(AREA_FRAMES, Math.floor(AREA / stride));
-    while (next < count && this.#free.length > 0) {
+    for (let next = from + this.#inRing; next < count && this.#free.length > 0;) {
       const size = Math.min(most, count - next);
       if ((this.#produced - this.#consumed | 0) + size > TX_SIZE) break;
       this.#queue(at + BigInt(next * stride), size, length, stride);
-      this.#recordWritten(job, size);
+      this.#inRing += size;
       next += size;
     }
-    const errno = this.#sendAll();
-    const taken = this.#sent.get(job) ?? 0;
-    this.#sent.delete(job);
-    return taken > 0 ? taken : -errno;
-  }
-
-  /** Number of frames of a job in the ring. */
-  #pending(job: number): number {
-    return this.#inRing.reduce((sum, one) => one.job === job ? sum + one.count : sum, 0);
-  }
-
-  /** Records the job of the frames that were written last. */
-  #recordWritten(job: number, count: number): void {
-    const last = this.#inRing.at(-1);
-    if (last?.job === job) last.count += count;
-    else this.#inRing.push({ job, count });
-  }
-
-  /**
-   * Records that the first `count` frames in the ring were sent; returns the job of the last one.
-   */
-  #recordSent(count: number): number {
-    let job = 0;
-    for (let left = count; left > 0;) {
-      const first = this.#inRing[0];
-      const some = Math.min(left, first.count);
-      job = first.job;
-      this.#sent.set(job, (this.#sent.get(job) ?? 0) + some);
-      first.count -= some;
-      left -= some;
-      if (first.count === 0) this.#inRing.shift();
-    }
-    return job;
+    return this.#sendAll();
   }
 
   /** Copies frames into a free area, and writes their descriptors. */
@@ -169,34 +133,39 @@ export class XdpRing {
     Atomics.store(this.#tx, this.place.tx.producer >>> 2, this.#produced);
   }
 
-  /** Calls the kernel until it reads no further descriptor; returns the error that stopped it. */
+  /** Calls the kernel until it reads no further descriptor; returns as `transmit` does. */
   #sendAll(): number {
     const { libc, place: { socket } } = this;
-    while (this.#inRing.length > 0) {
-      const errno = libc.call.sendto(socket, null, 0n, MSG_DONTWAIT, null, 0) < 0
-        ? libc.errno()
-        : 0;
+    let taken = 0;
+    let errno = EAGAIN;
+    while (this.#inRing > 0) {
+      const failed = libc.call.sendto(socket, null, 0n, MSG_DONTWAIT, null, 0) < 0;
+      errno = failed ? libc.errno() : EAGAIN;
       // A card that reads descriptors itself may do so after the call returns.
-      if (this.#settle(errno) === 0) return errno === 0 ? EAGAIN : errno;
-      if (errno !== 0) this.#complete();
+      const sent = this.#settle(failed && errno === EBUSY);
+      taken += sent;
+      if (sent === 0) break;
+      if (failed) this.#complete();
     }
-    return EAGAIN;
+    return taken > 0 ? taken : -errno;
   }
 
-  /** Counts the descriptors that the kernel has read, and writes a lost one again. */
-  #settle(errno: number): number {
+  /**
+   * Counts the descriptors that the kernel has read, and writes a lost one again. Returns the number
+   * of sent frames.
+   */
+  #settle(isLost: boolean): number {
     const consumer = Atomics.load(this.#tx, this.place.tx.consumer >>> 2);
-    const moved = Math.max(errno === EBUSY ? 1 : 0, consumer - this.#consumed | 0);
+    const moved = Math.max(isLost ? 1 : 0, consumer - this.#consumed | 0);
     this.#consumed = this.#consumed + moved | 0;
-    const job = this.#recordSent(moved);
-    if (errno !== EBUSY) return moved;
+    this.#inRing -= moved;
+    if (!isLost) return moved;
     const lost = (this.place.tx.entries >>> 2) + (this.#consumed - 1 & TX_SIZE - 1) * DESCRIPTOR;
     const address = this.#tx[lost];
     this.#describe(address, this.#tx[lost + 2]);
     this.#open[Math.floor(address / AREA)]++; // the kernel completes a lost frame twice
     this.#publish();
-    this.#sent.set(job, this.#sent.get(job)! - 1);
-    this.#recordWritten(job, 1);
+    this.#inRing++;
     return moved - 1;
   }
 

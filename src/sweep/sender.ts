@@ -283,8 +283,8 @@ export class Sender {
         continue;
       }
       position += this.#writeSelected(position, count, flight);
-      if (count < wanted) break;
       if (canaries?.probed(count)) this.#hasCanary = canaries.choose(this.#kind, this.#canary);
+      if (count < wanted) break;
     }
     return position;
   }

@@ -329,50 +329,68 @@ Deno.test("the cap of a host holds in every second, also if timers are up to a s
   assertEquals([times.length, extremes(times, 1000)[1]], [500, 5]);
 });
 
-Deno.test("canary probes have random positions in batches, are not counted as probes, and use the rate", async () => {
-  const network = new FakeNetwork(1);
-  const [places, queried, probed] = [[] as number[], new Set<number>(), new Set<number>()];
-  const isCanary = (address: number) => address >= 0x0b000000;
-  let last = 0;
-  const socket = slowSocket(network, () => 1, (addresses) => {
-    addresses.forEach((address, place) => {
-      if (isCanary(address)) places.push(place / addresses.length);
-      assert(!(isCanary(address) ? queried : probed).has(address), "an address was probed twice");
-      (isCanary(address) ? queried : probed).add(address);
+for (const way of ["with caps", "without caps", "by a thread that computes targets"]) {
+  Deno.test(`canary probes ${way} have random positions, are not counted as probes, and use the rate`, async () => {
+    const network = new FakeNetwork(1);
+    const [places, queried, probed] = [[] as number[], new Set<number>(), new Set<number>()];
+    const isCanary = (address: number) => address >= 0x0b000000;
+    let last = 0;
+    const isByThread = way.startsWith("by");
+    const onSent = (addresses: readonly number[]) => {
+      addresses.forEach((address, place) => {
+        if (isCanary(address)) places.push(place / addresses.length);
+        assert(!(isCanary(address) ? queried : probed).has(address), "an address was probed twice");
+        (isCanary(address) ? queried : probed).add(address);
+      });
+      last = network.now();
+    };
+    const sockets = isByThread
+      ? slowThreads(network, 1, () => 0.1, onSent)
+      : [slowSocket(network, () => 1, onSent)];
+    const hostRate = way === "with caps" ? 5 : undefined;
+    const throttle = new Throttle({ rate: 50_000, netRate: undefined, hostRate });
+    const tokens = new Tokens(new Uint8Array(8));
+    const canaries = new Canaries({
+      tokens,
+      clock: network,
+      share: 0.05,
+      gapMs: 1000,
+      timeoutMs: 5000,
+      seed: 4,
+      mayProbe: () => "yes",
+      lastTo: (address) => throttle.lastTo(address),
+      tally: new LossTally(noCanaries()),
     });
-    last = network.now();
+    for (let i = 0; i < 4000; i++) {
+      canaries.add(KIND, { address: 0x0b000000 + 256 * i, port: 19132 });
+    }
+    const begun = network.now();
+    let sent = 0;
+    const onProgress = (progress: SendProgress) => sent += progress.sent;
+    const more = isByThread ? { threads: 1, filter: new HostFilter(1) } : {};
+    const options = optionsFor(network, sockets, {
+      throttle,
+      tokens,
+      canaries,
+      onProgress,
+      ...more,
+    });
+    await network.run(new Sender(KIND, options).send(space(100_000), 0));
+    assertEquals([sent, probed.size], [100_000, 100_000]);
+    // No canary probe is sent in the first second: all servers have just replied.
+    assert(queried.size > 2000 && queried.size <= 5000, `${queried.size} canaries`);
+    const seconds = (last - begun) / 1000;
+    const rate = (sent + queried.size) / seconds;
+    assert(Math.abs(rate / 50_000 - 1) < 0.02, `${rate} a second`);
+    if (isByThread) return; // each canary probe is sent between two blocks
+    // Each third of the batches has a third of the canary probes.
+    for (const third of [0, 1, 2]) {
+      const share = places.filter((place) => Math.floor(3 * place) === third).length /
+        places.length;
+      assert(Math.abs(share - 1 / 3) < 0.05, `${share} in third ${third}`);
+    }
   });
-  const throttle = new Throttle({ rate: 50_000, netRate: undefined, hostRate: 5 });
-  const tokens = new Tokens(new Uint8Array(8));
-  const canaries = new Canaries({
-    tokens,
-    clock: network,
-    share: 0.05,
-    gapMs: 1000,
-    timeoutMs: 5000,
-    seed: 4,
-    mayProbe: () => "yes",
-    lastTo: (address) => throttle.lastTo(address),
-    tally: new LossTally(noCanaries()),
-  });
-  for (let i = 0; i < 4000; i++) canaries.add(KIND, { address: 0x0b000000 + 256 * i, port: 19132 });
-  const begun = network.now();
-  let sent = 0;
-  const onProgress = (progress: SendProgress) => sent += progress.sent;
-  const options = optionsFor(network, [socket], { throttle, tokens, canaries, onProgress });
-  await network.run(new Sender(KIND, options).send(space(100_000), 0));
-  assertEquals([sent, probed.size], [100_000, 100_000]);
-  // No canary probe is sent in the first second: all servers have just replied.
-  assert(queried.size > 2000 && queried.size <= 5000, `${queried.size} canaries`);
-  const seconds = (last - begun) / 1000;
-  const rate = (sent + queried.size) / seconds;
-  assert(Math.abs(rate / 50_000 - 1) < 0.02, `${rate} a second`);
-  // Each third of the batches has a third of the canary probes.
-  for (const third of [0, 1, 2]) {
-    const share = places.filter((place) => Math.floor(3 * place) === third).length / places.length;
-    assert(Math.abs(share - 1 / 3) < 0.05, `${share} in third ${third}`);
-  }
-});
+}
 
 Deno.test("a sender with sockets that receive while they send yields rarely, and least when the event loop has no other work", async () => {
   const turnsWith = async (receivesWhileSending: boolean, busy: boolean) => {

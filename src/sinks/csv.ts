@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { parse, stringify } from "@std/csv";
 import type { Field, ServerRecord } from "../core/record.ts";
 import { oneLine } from "../core/text.ts";
 import { jsonText } from "./json.ts";
@@ -11,6 +12,7 @@ import type { Format } from "./sink.ts";
 
 /** The CSV format with the given columns. Its header is the fields' names. */
 export function csvFormat(fields: readonly Field[]): Format {
+  const line = (cells: readonly string[]) => stringify([cells], { headers: false });
   return {
     name: "csv",
     head: line(fields.map(({ name }) => name)),
@@ -21,26 +23,13 @@ export function csvFormat(fields: readonly Field[]): Format {
   };
 }
 
-/** The line of some cells. Cells with a comma, a quote or a line feed are between quotes. */
-function line(cells: readonly string[]): string {
-  const quoted = cells.map((cell) =>
-    /[,"\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
-  );
-  return `${quoted.join()}\r\n`;
-}
-
-/** Parses the cells of a line. Returns no cells if a quote is not closed, or is inside a bare cell. */
+/** Parses the cells of a line. Returns no cells when a quote is not closed. */
 export function cellsOf(line: string): readonly string[] {
-  const cells: string[] = [];
-  const text = line.replace(/\r?\n?$/, "");
-  const next = /(?:"((?:[^"]|"")*)"|([^",\n]*))(,|$)/y;
-  for (let comma = text === "" ? "" : ","; comma !== "";) {
-    const found = next.exec(text);
-    if (found === null) return [];
-    cells.push(found[1]?.replaceAll('""', '"') ?? found[2]);
-    comma = found[3];
+  try {
+    return parse(line)[0] ?? [];
+  } catch {
+    return [];
   }
-  return cells;
 }
 
 /**

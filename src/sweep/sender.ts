@@ -29,11 +29,10 @@ const PER_BATCH = 1 / 4;
 const BATCHES_PER_THREAD = 8;
 /** Number of positions between two readings of the clock. */
 const PER_CLOCK_READING = 64;
-/**
- * Number of probes between two yields to the event loop, as a fraction of the buffers' capacity. A
- * yield wakes another thread (measured with 1/64: 6 % of a sweep's processor time).
- */
-const PER_YIELD = 1 / 16;
+/** Number of probes between two yields to the event loop, as a fraction of the buffers' capacity. */
+const PER_YIELD = 1 / 64;
+/** The same while the event loop has no other work: a yield wakes another thread. */
+const QUIET_PER_YIELD = 1 / 16;
 /**
  * Number of probes between two polls of sockets, as a fraction of the buffers' capacity. The buffers
  * can store the replies even if every target replies at once.
@@ -203,8 +202,9 @@ export class Sender {
   #mustYield(): boolean {
     const { clock } = this.#options;
     const ms = this.#isBlockedBySending || this.#isBusy ? YIELD_MS : QUIET_YIELD_MS;
+    const share = this.#isBusy ? PER_YIELD : QUIET_PER_YIELD;
     return this.#mustPoll() ||
-      this.#isBlockedBySending && this.#sinceYield >= PER_YIELD * this.#capacity ||
+      this.#isBlockedBySending && this.#sinceYield >= share * this.#capacity ||
       clock.now() - this.#yieldedAt >= ms;
   }
 

@@ -417,13 +417,15 @@ Deno.test("a sender with sockets that receive while they send yields rarely, and
     assertEquals(await new Sender(KIND, options).send(space(500_000), 0), 500_000);
     return turns;
   };
-  const [deaf, busy, quiet] = [
+  const [deafAndBusy, deaf, busy, quiet] = [
+    await turnsWith(false, true),
     await turnsWith(false, false),
     await turnsWith(true, true),
     await turnsWith(true, false),
   ];
   // All wait equally at first, before a reply is possible.
   assert(deaf - busy > 200 && busy - quiet > 30, `${[deaf, busy, quiet]}`);
+  assert(deafAndBusy - deaf > 400, `${deafAndBusy} and ${deaf}`);
 });
 
 Deno.test("sockets are polled every 20 ms at any rate while replies are expected", async () => {

@@ -1,22 +1,26 @@
 // deno-lint-ignore-file no-console
 /** The processes of a campaign on one machine: NATS servers, a fleet, workers and collectors. */
 import { DatabaseSync } from "node:sqlite";
+import type { CampaignState } from "../../src/campaign/control.ts";
 import { type Broker, connectBroker } from "../../src/campaign/nats/connection.ts";
 import {
   formatLeaseValue,
+  hasEnded,
   type LeaseValue,
   parseLeaseValue,
   UNTAKEN,
 } from "../../src/campaign/lease_value.ts";
 import { formatAddress } from "../../src/core/address.ts";
-import { readWorkers } from "../../src/campaign/stored_leases.ts";
-import { LEASES, RESULTS, TASKS } from "../../src/campaign/names.ts";
+import { readLeases } from "../../src/campaign/stored_leases.ts";
+import { leaseKeys, LEASES, RESULTS, TASKS } from "../../src/campaign/names.ts";
 import { parseManifest } from "../../src/fleet/manifest.ts";
 import { finish, run, start } from "../cli/program.ts";
 import type { Server } from "../postgres/server.ts";
 import { type Capture, type Packet, startCapture } from "./capture.ts";
 import { type NatsServer, startCluster, startNats } from "./nats_server.ts";
+import { kill, outputOf, pause, type Running, signal, textOf } from "./running.ts";
 import { subscribeRaw } from "./raw_subscription.ts";
+import { entryOf, WithheldTasks } from "./withheld_tasks.ts";
 
 /** What a campaign of the test consists of. */
 export interface CampaignPlan {
@@ -34,6 +38,8 @@ export interface CampaignPlan {
 export const LIMITS = { netRate: 400, hostRate: 5, ackWaitMs: 4000, maxRunning: 8 };
 const PORTS = ["--protocol", "raknet,slp"];
 const ALL = ["--allow-all"];
+/** The worker in the lease of the part that looks as if it had failed. */
+const POISON = "test";
 
 /** One version of a lease, as the bucket had it. */
 export interface LeaseUpdate {
@@ -46,13 +52,6 @@ export interface LeaseUpdate {
   readonly sent: number;
 }
 
-/** A process with its name and output. */
-interface Running {
-  readonly name: string;
-  readonly child: Deno.ChildProcess;
-  readonly output: Promise<{ readonly code: number; readonly text: string }>;
-}
-
 /** The running processes of a campaign. */
 export class Campaign implements AsyncDisposable {
   /** All versions of all leases, in their order. */
@@ -62,7 +61,9 @@ export class Campaign implements AsyncDisposable {
   readonly #workers: Running[] = [];
   readonly #collectors: Running[] = [];
   readonly #done = new Set<number>();
-  #isWatching = false;
+  /** The parts that have begun and not ended, with the time at which their lease was seen last. */
+  readonly #begun = new Map<number, Pick<LeaseValue, "state"> & { readonly seen: number }>();
+  #tasks: WithheldTasks | undefined;
   #started = 0;
 
   private constructor(
@@ -96,30 +97,36 @@ export class Campaign implements AsyncDisposable {
   /**
    * Runs a command of the program on this campaign, again if NATS does not reply in time; throws if it
    * fails.
+   *
+   * @param isDone Whether a command that failed has done its work all the same.
    */
-  async command(...words: string[]): Promise<string> {
+  async command(
+    words: readonly string[],
+    isDone: () => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<string> {
     const args = ["campaign", ...words, "--nats", this.servers[0].url];
     for (let tries = 1;; tries++) {
       const { code, stdout, stderr } = await run(args, { permissions: ALL });
       if (code === 0) return stdout + stderr;
       const text = `campaign ${words.join(" ")}: ${code}\n${stdout}${stderr}`;
-      if (!stderr.includes("does not reply") || tries === 3) throw new Error(text);
       console.log(text.trim());
+      if (await isDone()) return stdout + stderr;
+      if (!stderr.includes("does not reply") || tries === 3) throw new Error(text);
     }
   }
 
-  /** Submits the campaign. */
+  /** Submits the campaign. Its tasks are withheld: see {@linkcode busy}. */
   async submit(): Promise<void> {
     const { plan: { name, range, parts, rate, replicas } } = this;
     const { netRate, hostRate, ackWaitMs, maxRunning } = LIMITS;
-    console.log((await this.command(
+    console.log((await this.command([
       ...["submit", range, "--name", name, "--seed", "3", ...PORTS, "--parts", String(parts)],
       ...["--rate", String(rate), "--net-rate", String(netRate), "--host-rate", String(hostRate)],
       ...["--max-running", String(maxRunning), "--ack-wait", `${ackWaitMs}ms`],
       ...["--replicas", String(replicas), "--opt-out-file", `${this.folder}/opt-outs.txt`],
-    )).trim());
-    if (this.#isWatching) return;
-    this.#isWatching = true;
+    ])).trim());
+    if (this.#tasks !== undefined) return;
+    this.#tasks = await WithheldTasks.take(this.broker, name);
     void this.#watchLeases();
   }
 
@@ -144,6 +151,10 @@ export class Campaign implements AsyncDisposable {
       const isRepeated = Date.now() - value.at > LIMITS.ackWaitMs / 4;
       this.updates.push({ part, value, sent: isRepeated ? Date.now() : value.at });
       if (value.state === "done") this.#done.add(part);
+      if (hasEnded(value)) this.#begun.delete(part);
+      else if (value.worker !== POISON) {
+        this.#begun.set(part, { state: value.state, seen: Date.now() });
+      }
     }
   }
 
@@ -157,16 +168,38 @@ export class Campaign implements AsyncDisposable {
   };
 
   async #readDone(): Promise<void> {
-    const { leases } = await readWorkers(this.broker, this.plan.name);
+    const { leases } = await readLeases(this.broker, leaseKeys(this.plan.name));
     for (const { part, value } of leases) if (value.state === "done") this.#done.add(part);
   }
 
+  /** Whether a part has begun and not ended: its lease was released, or updated within ack_wait. */
+  #isBusy(): boolean {
+    const since = Date.now() - LIMITS.ackWaitMs;
+    return this.#begun.values().some(({ state, seen }) => state === "released" || seen > since);
+  }
+
+  /**
+   * Queues as many tasks as parts can run at the same time, besides those that are done, and resolves
+   * while a part is scanned. The campaign cannot end before the last step, however long steps take.
+   */
+  async busy(): Promise<void> {
+    for (;; await pause(100)) {
+      await this.release(this.#done.size + LIMITS.maxRunning);
+      if (this.#isBusy()) return;
+      if (this.#done.size >= this.plan.parts - 1) throw new Error("no part is left to be scanned");
+    }
+  }
+
+  /** Queues tasks until a number of them is queued. */
+  readonly release = async (count: number): Promise<void> => await this.#tasks!.release(count);
+
   /** Does something, and prints how long it took. */
   async step(what: string, act: () => Promise<void>): Promise<void> {
-    const from = Date.now();
+    const [from, done] = [Date.now(), this.#done.size];
     await act();
     this.steps.push({ what, from, to: Date.now() });
-    console.log(`${what}: ${((Date.now() - from) / 1000).toFixed(1)} s`);
+    const seconds = ((Date.now() - from) / 1000).toFixed(1);
+    console.log(`${what}: ${seconds} s, parts done: ${done} to ${this.#done.size}`);
   }
 
   /** Makes a part look as if it had failed five times. */
@@ -174,7 +207,7 @@ export class Campaign implements AsyncDisposable {
     const bucket = await this.broker.bucket(LEASES);
     const value = {
       ...UNTAKEN,
-      worker: "test",
+      worker: POISON,
       tries: 5,
       at: Date.now(),
       why: "made to fail",
@@ -230,7 +263,10 @@ export class Campaign implements AsyncDisposable {
     const database = new DatabaseSync(`${this.folder}/servers.db`, { readOnly: true });
     const count = () => database.prepare("select count(*) as n from servers").get()!.n as number;
     const before = count();
-    while (count() === before) await pause(1);
+    for (let i = 1; count() === before; i++) {
+      await pause(1);
+      if (i % 1000 === 0) await this.busy(); // otherwise the last row may be written already
+    }
     database.close();
     for (const one of this.#collectors.splice(0)) await kill(one);
     this.startCollectors();
@@ -257,19 +293,35 @@ export class Campaign implements AsyncDisposable {
     await server.start();
   }
 
+  /** Pauses the campaign in the middle of parts for 6 s, and resumes it. */
   async pause(): Promise<void> {
-    await this.command("pause", this.plan.name);
+    await this.busy();
+    await this.#change("pause", "paused");
+    while (!this.#isBusy()) {
+      await this.#change("resume", "running"); // all parts ended before the pause came
+      await this.busy();
+      await this.#change("pause", "paused");
+    }
     const from = Date.now();
     await pause(6000);
     this.paused = { from, to: Date.now() };
-    await this.command("resume", this.plan.name);
+    await this.#change("resume", "running");
+  }
+
+  /** Changes the state of the campaign. A command that got no reply may have changed it. */
+  async #change(word: "pause" | "resume", to: CampaignState): Promise<void> {
+    await this.command([word, this.plan.name], async () => {
+      if ((await entryOf(this.broker, this.plan.name)).state === to) return true;
+      if (word === "pause") await this.busy();
+      return false;
+    });
   }
 
   /** When the campaign was paused, Unix milliseconds. */
   paused = { from: 0, to: 0 };
 
   async optOut(addresses: readonly string[]): Promise<void> {
-    await this.command("opt-out", ...addresses);
+    await this.command(["opt-out", ...addresses]);
     this.optedOut.push(...addresses);
   }
 
@@ -277,9 +329,9 @@ export class Campaign implements AsyncDisposable {
   readonly optedOut: string[] = [];
 
   async retry(): Promise<void> {
-    const status = await this.command("status", this.plan.name);
+    const status = await this.command(["status", this.plan.name]);
     if (!status.includes("made to fail")) throw new Error(`no poisoned part in: ${status}`);
-    await this.command("retry", this.plan.name);
+    await this.command(["retry", this.plan.name]);
     await this.done(this.plan.parts);
   }
 
@@ -346,32 +398,3 @@ export class Campaign implements AsyncDisposable {
     await Deno.remove(this.folder, { recursive: true });
   }
 }
-
-async function outputOf(child: Deno.ChildProcess) {
-  const { code, stdout, stderr } = await finish(child);
-  return { code, text: stdout + stderr };
-}
-
-async function kill({ child, output }: Running): Promise<void> {
-  child.kill("SIGKILL");
-  await output;
-}
-
-/** Sends a signal to a process, unless it has ended. */
-function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
-  try {
-    child.kill(name);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-  }
-}
-
-/** The text of a file, as soon as it has a number of lines. */
-async function textOf(path: string, lines: number): Promise<string> {
-  for (;; await pause(50)) {
-    const text = await Deno.readTextFile(path).catch(() => "");
-    if (text.split("\n").length > lines) return text;
-  }
-}
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

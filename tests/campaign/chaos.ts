@@ -2,11 +2,11 @@
 /** Campaigns whose processes and servers fail while they run: see chaos.sh. */
 import { formatAddress, parseAddress } from "../../src/core/address.ts";
 import { startPostgres } from "../postgres/server.ts";
-import { Campaign, type CampaignPlan } from "./campaign_processes.ts";
+import { Campaign, type CampaignPlan, LIMITS } from "./campaign_processes.ts";
 import { checkPackets } from "./chaos_checks.ts";
 
 const ONE: CampaignPlan = {
-  ...{ name: "r1", servers: 600, range: "127.52.0.0/18", parts: 16, replicas: 1, rate: 1000 },
+  ...{ name: "r1", servers: 600, range: "127.52.0.0/18", parts: 32, replicas: 1, rate: 1000 },
 };
 const THREE: CampaignPlan = {
   ...{ name: "r3", servers: 2000, range: "127.50.0.0/16", parts: 64, replicas: 3, rate: 4000 },
@@ -39,7 +39,10 @@ async function run(plan: CampaignPlan): Promise<boolean> {
   for (let i = 0; i < 4; i++) await campaign.startWorker();
   campaign.startCollectors();
   const at = async (share: number, what: string, act: () => Promise<void>) => {
-    await done(Math.floor(share * plan.parts));
+    const count = Math.floor(share * plan.parts);
+    await campaign.release(count + LIMITS.maxRunning);
+    await done(count);
+    await campaign.busy();
     await campaign.step(what, act);
   };
   await at(0.06, "kill -9 of a worker in the middle of parts", async () => {
@@ -47,19 +50,20 @@ async function run(plan: CampaignPlan): Promise<boolean> {
     await campaign.startWorker();
   });
   await at(
-    0.15,
+    0.12,
     "SIGSTOP of a worker for 2.5 x ack_wait, then SIGCONT",
     () => campaign.freezeWorker(),
   );
-  await at(0.3, "kill -9 of both collectors after a commit", () => campaign.killCollectors());
+  await at(0.2, "kill -9 of both collectors after a commit", () => campaign.killCollectors());
   await at(
-    0.4,
+    0.28,
     "kill -9 of the leading NATS server, its restart after 5 s",
     () => campaign.killLeader(),
   );
-  await at(0.5, "the database stopped for 10 s", () => campaign.stopDatabase(postgres));
-  await at(0.6, "pause for 6 s, and resume", () => campaign.pause());
-  await at(0.7, "20 opt-outs", () => campaign.optOut(optOuts(campaign)));
+  await at(0.36, "the database stopped for 10 s", () => campaign.stopDatabase(postgres));
+  await at(0.44, "pause for 6 s, and resume", () => campaign.pause());
+  await at(0.5, "20 opt-outs", () => campaign.optOut(optOuts(campaign)));
+  await campaign.release(plan.parts);
   await done(plan.parts - 1);
   await campaign.step("retry of the poisoned part", () => campaign.retry());
   await campaign.finished();

@@ -21,11 +21,11 @@ const CAPACITY = 256;
  * Number of rows at which the queue is full while a thread makes them. The main thread reads what the
  * thread has made only when it yields to the event loop, which may take 10 ms while it sends.
  */
-const THREAD_CAPACITY = 4096;
+const THREAD_CAPACITY = 2048;
 /** Maximum size of undecoded replies in that queue, bytes. */
 const THREAD_BYTES = 4 << 20;
 /** Number of rows that are passed to a thread that is busy. */
-const PASSED_AT_ONCE = 1024;
+const PASSED_AT_ONCE = 512;
 
 /** A row in the queue. */
 interface Waiting {

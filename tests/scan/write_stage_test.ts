@@ -134,29 +134,29 @@ Deno.test("a thread makes batches ahead, and each is written and accepted in its
   writes[0].resolve();
   await settled();
   assertEquals(log.splice(0), ["write 1", "accepted 1", "onAccepted"]);
-  add(1100); // the first row at once, then 1,024; the others wait
-  assertEquals(thread.sizes, [1, 1024]);
+  add(600); // the first row at once, then 512; the others wait
+  assertEquals(thread.sizes, [1, 512]);
   thread.end(1);
   await settled();
   assertEquals(log, []);
   thread.end(0);
   await settled();
-  assertEquals([log.splice(0), thread.sizes], [["write 1 made for 0"], [1, 1024]]);
+  assertEquals([log.splice(0), thread.sizes], [["write 1 made for 0"], [1, 512]]);
   writes[1].resolve();
   await settled();
   // The thread makes the next batch while the one before it is written.
-  assertEquals(log.splice(0), ["accepted 1", "onAccepted", "write 1024 made for 0"]);
-  assertEquals([thread.sizes, state.written, state.aliases], [[1, 1024, 75], 7 + 2, 1]);
+  assertEquals(log.splice(0), ["accepted 1", "onAccepted", "write 512 made for 0"]);
+  assertEquals([thread.sizes, state.written, state.aliases], [[1, 512, 87], 7 + 2, 1]);
   thread.end(2);
   writes[2].resolve();
   await settled();
   writes[3].resolve();
   await stage.idle();
-  assertEquals([state.written, state.aliases, log.at(-1)], [7 + 1101, 3, "onAccepted"]);
+  assertEquals([state.written, state.aliases, log.at(-1)], [7 + 601, 3, "onAccepted"]);
 });
 
 Deno.test("the queue before a thread is bounded by rows and by bytes", async () => {
-  for (const [source, most] of [[ROW, 4096], [LARGE, 64]] as const) {
+  for (const [source, most] of [[ROW, 2048], [LARGE, 64]] as const) {
     const thread = new FakeThread();
     const { writes, stage, add } = scene(thread);
     add(1);

@@ -31,7 +31,7 @@ const BATCHES_PER_THREAD = 8;
 const PER_CLOCK_READING = 64;
 /** Number of probes between two yields to the event loop, as a fraction of the buffers' capacity. */
 const PER_YIELD = 1 / 64;
-/** The same while the event loop has no other work: a yield wakes another thread. */
+/** The same while few targets reply and no inspection runs: a yield wakes another thread. */
 const QUIET_PER_YIELD = 1 / 16;
 /**
  * Number of probes between two polls of sockets, as a fraction of the buffers' capacity. The buffers
@@ -200,9 +200,11 @@ export class Sender {
 
   /** Whether the sender must yield to the event loop before it sends more. */
   #mustYield(): boolean {
-    const { clock } = this.#options;
+    const { clock, window } = this.#options;
     const ms = this.#isBlockedBySending || this.#isBusy ? YIELD_MS : QUIET_YIELD_MS;
-    const share = this.#isBusy ? PER_YIELD : QUIET_PER_YIELD;
+    const isQuiet = this.#isBlockedBySending && !this.#isBusy &&
+      window.capacity(clock.now()) === Infinity;
+    const share = isQuiet ? QUIET_PER_YIELD : PER_YIELD;
     return this.#mustPoll() ||
       this.#isBlockedBySending && this.#sinceYield >= share * this.#capacity ||
       clock.now() - this.#yieldedAt >= ms;

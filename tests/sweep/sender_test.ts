@@ -393,7 +393,11 @@ for (const way of ["with caps", "without caps", "by a thread that computes targe
 }
 
 Deno.test("a sender with sockets that receive while they send yields rarely, and least when the event loop has no other work", async () => {
-  const turnsWith = async (receivesWhileSending: boolean, busy: boolean) => {
+  const turnsWith = async (
+    receivesWhileSending: boolean,
+    busy: boolean,
+    more: Partial<SenderOptions> = {},
+  ) => {
     let [now, turns] = [0, 0];
     const clock = {
       now: () => now,
@@ -413,7 +417,7 @@ Deno.test("a sender with sockets that receive while they send yields rarely, and
     const receiveBuffer = 16 << 20;
     const plain = slowSocket(clock, () => 0, () => {});
     const socket = { ...plain, flush, receivesWhileSending, receiveBuffer };
-    const options = optionsFor(clock, [socket], { isBusy: () => busy });
+    const options = optionsFor(clock, [socket], { isBusy: () => busy, ...more });
     assertEquals(await new Sender(KIND, options).send(space(500_000), 0), 500_000);
     return turns;
   };
@@ -426,6 +430,10 @@ Deno.test("a sender with sockets that receive while they send yields rarely, and
   // All wait equally at first, before a reply is possible.
   assert(deaf - busy > 200 && busy - quiet > 30, `${[deaf, busy, quiet]}`);
   assert(deafAndBusy - deaf > 400, `${deafAndBusy} and ${deaf}`);
+  // A window that limits sending has to learn of replies early.
+  const window = { capacity: () => 1e6, sent: () => {} } as unknown as ProbeWindow;
+  const limited = await turnsWith(false, false, { window });
+  assert(limited > 900, `${limited}`);
 });
 
 Deno.test("sockets are polled every 20 ms at any rate while replies are expected", async () => {

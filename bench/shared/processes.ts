@@ -81,9 +81,15 @@ export function programWords(engine = "portable"): string[] {
   return ["deno", "run", ...permissions, MAIN];
 }
 
-/** The command line of a scan with these options. */
+/**
+ * The command line of a scan with these options.
+ *
+ * @param engine The engine, and the number of sender threads behind a `+`: `udp+2`.
+ */
 export function scanCommand(options: readonly string[], engine = "portable"): string[] {
-  return [...programWords(engine), "scan", "--quiet", "--engine", engine, ...options];
+  const [name, threads] = engine.split("+");
+  const sending = threads === undefined ? [] : ["--threads", threads];
+  return [...programWords(name), "scan", "--quiet", "--engine", name, ...sending, ...options];
 }
 
 /** A sweep of a range: one RakNet ping per target, without caps. */
@@ -105,7 +111,8 @@ export function pingScan(
   more: readonly string[],
 ): string[] {
   const caps = "--net-rate off --host-rate off --retries 0 --no-follow --i-have-permission";
-  const threading = engine === "portable" ? "" : ` --threads ${threads}`;
+  const isGiven = engine === "portable" || engine.includes("+");
+  const threading = isGiven ? "" : ` --threads ${threads}`;
   const options = `--protocol raknet --ports ${port} --rate ${rate} --cooldown ${cooldown}`;
   return scanCommand([range, ...`${options} ${caps}${threading}`.split(" "), ...more], engine);
 }

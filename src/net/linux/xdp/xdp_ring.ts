@@ -24,6 +24,7 @@ import type { PreparedBatch } from "../batch/transmit.ts";
  */
 export const AREAS = 8;
 export const AREA = 32_768;
+const AREA_BITS = 15;
 /** Maximum number of frames in an area. */
 const AREA_FRAMES = 256;
 /**
@@ -122,10 +123,8 @@ export class XdpRing {
   #describe(address: number, length: number): void {
     const tx = this.#tx;
     const at = (this.place.tx.entries >>> 2) + (this.#produced & TX_SIZE - 1) * DESCRIPTOR;
-    tx[at] = address;
-    tx[at + 1] = 0;
+    tx[at] = address; // the other words stay 0
     tx[at + 2] = length;
-    tx[at + 3] = 0;
     this.#produced = this.#produced + 1 | 0;
   }
 
@@ -163,7 +162,7 @@ export class XdpRing {
     const lost = (this.place.tx.entries >>> 2) + (this.#consumed - 1 & TX_SIZE - 1) * DESCRIPTOR;
     const address = this.#tx[lost];
     this.#describe(address, this.#tx[lost + 2]);
-    this.#open[Math.floor(address / AREA)]++; // the kernel completes a lost frame twice
+    this.#open[address >>> AREA_BITS]++; // the kernel completes a lost frame twice
     this.#publish();
     this.#inRing++;
     return moved - 1;
@@ -177,7 +176,7 @@ export class XdpRing {
     if (end === this.#completed) return;
     while (this.#completed !== end) {
       const address = done[(entries >>> 2) + (this.#completed & DONE_SIZE - 1) * ADDRESS];
-      const area = Math.floor(address / AREA);
+      const area = address >>> AREA_BITS;
       if (--this.#open[area] === 0) this.#free.push(area);
       this.#completed = this.#completed + 1 | 0;
     }

@@ -278,6 +278,8 @@ export interface SentBlock {
    * No probe was sent to them: the caller decides.
    */
   readonly left: ArrayLike<number>;
+  /** Number of positions that were visited: fewer than all only after the signal. */
+  readonly visited: number;
 }
 
 /**
@@ -296,7 +298,7 @@ export interface TargetThread {
    * @param count Number of positions, 1 to {@linkcode MAX_IN_BLOCK}.
    * @param stamp The time of the call, microseconds modulo 2^32, of which the stamps are counted.
    * @param errors Gets the errors of the system.
-   * @param signal Ends the wait for an interface that is down.
+   * @param signal Ends the block early, and the wait for an interface that is down.
    * @returns Resolves when the probes are sent; rejects when the thread or the interface has failed.
    */
   sendBlock(

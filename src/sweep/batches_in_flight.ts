@@ -5,7 +5,18 @@
  * @module
  */
 import type { SendGate } from "../net/send_gate.ts";
-import type { Batch, DatagramSocket, SentBlock, TargetThread, Template } from "../net/socket.ts";
+import {
+  type Batch,
+  type DatagramSocket,
+  MAX_IN_BLOCK,
+  type SentBlock,
+  type TargetThread,
+  type Template,
+  type ThreadPass,
+} from "../net/socket.ts";
+
+/** Time from filling a block to its end above which blocks become smaller, microseconds. */
+const SLOW_BLOCK = 100_000;
 
 /** A block and a pair of batches, one per address family, that are sent together. */
 export class BatchInFlight {
@@ -75,6 +86,10 @@ export interface BatchesInFlightOptions {
    * probes that the system accepted, and the number that it refused.
    */
   readonly onSent: (visited: number, sent: number, refused: number) => void;
+  /** Maximum number of replies to blocks that the buffers of all threads have space for. */
+  readonly mostReplies?: number;
+  /** The time of stamps, microseconds modulo 2^32. */
+  readonly stampNow?: () => number;
 }
 
 /** The sockets of each family. */
@@ -84,6 +99,8 @@ type ByFamily = Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
 interface Outcome {
   readonly sent: number;
   readonly refused: number;
+  /** Number of positions, if a block ended before all were visited. */
+  readonly visited?: number;
 }
 
 const NOTHING: Outcome = { sent: 0, refused: 0 };
@@ -99,6 +116,13 @@ export class BatchesInFlight {
    * probe that the system refused meanwhile counts as kept back.
    */
   isCut = false;
+  /** Whether a block ended before all of its positions were visited. Later ones do not count. */
+  isStopped = false;
+  /** Number of positions that were visited. */
+  visited = 0;
+  /** Maximum number of positions in the next block. A slow line makes blocks smaller. */
+  blockSize: number;
+  readonly #maxBlock: number;
   readonly #pairs: readonly BatchInFlight[];
   readonly #sockets: ByFamily;
   /** The sockets of each sender thread. */
@@ -120,6 +144,10 @@ export class BatchesInFlight {
         thread === undefined ? [] : [[thread, byFamily(own)]]
       ),
     );
+    // The replies to a block need space in the buffers of one thread.
+    const share = (options.mostReplies ?? Infinity) / Math.max(1, this.#threads.size);
+    this.#maxBlock = Math.floor(Math.max(batch, Math.min(MAX_IN_BLOCK, share)));
+    this.blockSize = this.#maxBlock;
     const empty = (bits: 4 | 6) => this.#sockets[bits][0]?.batch(template, batch);
     this.#pairs = Array.from({ length: count }, () => new BatchInFlight(empty(4), empty(6)));
   }
@@ -134,9 +162,9 @@ export class BatchesInFlight {
     return this.#pairs[this.#count % this.#pairs.length];
   }
 
-  /** The sender threads. */
-  get threads(): readonly TargetThread[] {
-    return [...this.#threads.keys()];
+  /** Begins a pass whose targets the sender threads compute. */
+  begin(pass: ThreadPass): void {
+    for (const thread of this.#threads.keys()) thread.begin(pass);
   }
 
   /** Whether there is only one pair. Filling and sending then cannot overlap. */
@@ -170,9 +198,7 @@ export class BatchesInFlight {
    */
   async #sendBlock(flight: BatchInFlight): Promise<Outcome> {
     const { signal, addLeft } = this.#options;
-    const [thread, sockets] = [...this.#threads].reduce((least, one) =>
-      one[0].pending < least[0].pending ? one : least
-    );
+    const [thread, sockets] = this.#freest();
     const { from, count, stamp } = flight;
     const { errors } = [...sockets[4], ...sockets[6]][0];
     const block = thread.sendBlock(from, count, stamp, errors, signal);
@@ -185,6 +211,14 @@ export class BatchesInFlight {
       outcomes.push(await this.#flushPair(flight, sockets, this.#count));
     }
     return sumOf(outcomes);
+  }
+
+  /** The thread with the fewest pending jobs; equal ones take turns. */
+  #freest(): readonly [TargetThread, ByFamily] {
+    const threads = [...this.#threads];
+    let least = threads[this.#count % threads.length];
+    for (const one of threads) if (one[0].pending < least[0].pending) least = one;
+    return least;
   }
 
   /** Sends both batches, each from the next of the given sockets of its family. */
@@ -222,19 +256,36 @@ export class BatchesInFlight {
       if (this.#failure === undefined) this.#report(flight, visited, outcome);
     } catch (error) {
       this.#failure ??= error as Error;
+      await before;
     }
     this.probesInFlight -= length;
     if (this.#sending === flight.sending) this.#sending = undefined;
     flight.sending = undefined;
   }
 
-  #report(flight: BatchInFlight, visited: number, { sent, refused }: Outcome): void {
+  #report(flight: BatchInFlight, all: number, { sent, refused, visited = all }: Outcome): void {
     const probes = Math.max(0, sent - flight.canaries);
+    if (flight.count > 0) this.#adaptBlocks(flight);
     this.isCut = refused > 0 && this.gate !== undefined && this.gate.keptBack > flight.keptBack;
     flight.clear();
     flight.count = flight.canaries = 0;
     if (this.isCut) this.#options.onSent(0, probes, 0);
-    else this.#options.onSent(visited, probes, refused);
+    else {
+      const counted = this.isStopped ? 0 : visited;
+      this.isStopped ||= visited < all;
+      this.visited += counted;
+      this.#options.onSent(counted, probes, refused);
+    }
+  }
+
+  /** Adapts the size of blocks to the time that one took: probes must not wait behind others. */
+  #adaptBlocks({ stamp }: BatchInFlight): void {
+    const took = (this.#options.stampNow?.() ?? stamp) - stamp >>> 0;
+    const { batch } = this.#options;
+    if (took > SLOW_BLOCK) this.blockSize = Math.max(batch, Math.floor(this.blockSize / 2));
+    else if (took < SLOW_BLOCK / 2) {
+      this.blockSize = Math.min(this.#maxBlock, this.blockSize + batch);
+    }
   }
 
   /**
@@ -275,12 +326,15 @@ async function sumLater(
 }
 
 async function blockOutcome(block: Promise<SentBlock>, count: number): Promise<Outcome> {
-  const { sent, left } = await block;
-  return { sent, refused: count - left.length - sent };
+  const { sent, left, visited } = await block;
+  const refused = visited - left.length - sent;
+  return visited < count ? { sent, refused, visited } : { sent, refused };
 }
 
+/** The sum of the outcomes of a block and of the batches after it. */
 function sumOf(outcomes: readonly Outcome[]): Outcome {
   return outcomes.reduce((sum, one) => ({
+    ...sum,
     sent: sum.sent + one.sent,
     refused: sum.refused + one.refused,
   }));

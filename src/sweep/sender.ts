@@ -6,7 +6,7 @@
 import { Endpoints } from "../core/endpoints.ts";
 import { sleep } from "../net/clock.ts";
 import { untilOpen } from "../net/send_gate.ts";
-import { type DatagramSocket, MAX_IN_BATCH, MAX_IN_BLOCK } from "../net/socket.ts";
+import { type DatagramSocket, MAX_IN_BATCH } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { TargetSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries/canaries.ts";
@@ -148,6 +148,8 @@ export class Sender {
         options.throttle.giveBack(end - from - flight.written);
         return end;
       },
+      mostReplies: PER_BATCH * this.#capacity,
+      stampNow: () => stampClock(options.clock.now()),
       onSent(visited, sent, refused) {
         options.window.sent(sent, options.clock.now());
         options.onProgress({ visited, sent, refused });
@@ -163,10 +165,7 @@ export class Sender {
   async send(space: TargetSpace, from: number): Promise<number> {
     const { signal } = this.#options;
     let position = from;
-    if (this.#isByThreads) {
-      const pass = this.#writer.threadPass(space, this.#batchSize);
-      for (const thread of this.#batches.threads) thread.begin(pass);
-    }
+    if (this.#isByThreads) this.#batches.begin(this.#writer.threadPass(space, this.#batchSize));
     while (position < space.size && !signal.aborted) {
       const flight = this.#batches.next;
       if (flight.sending !== undefined) await this.#batches.whenSent(flight);
@@ -185,7 +184,7 @@ export class Sender {
     }
     if (this.#hasCanary) this.#options.canaries!.dismiss();
     await this.#batches.whenSent();
-    return position;
+    return this.#batches.isStopped ? from + this.#batches.visited : position;
   }
 
   /**
@@ -242,7 +241,7 @@ export class Sender {
    */
   #capacityNow(): number {
     const { sockets, backlogged, window, clock } = this.#options;
-    const most = this.#isByThreads ? MAX_IN_BLOCK : this.#batchSize;
+    const most = this.#isByThreads ? this.#batches.blockSize : this.#batchSize;
     const capacity = backlogged()
       ? 0
       : Math.floor(Math.min(most, window.capacity(clock.now()) - this.#batches.probesInFlight));

@@ -9,6 +9,7 @@ import {
   type DatagramSocket,
   noErrors,
   type SentBlock,
+  type SocketErrors,
   type Template,
   type ThreadPass,
 } from "../../src/net/socket.ts";
@@ -88,7 +89,13 @@ function slowThreads(
       begin(pass: ThreadPass) {
         writer = new BlockWriter(structuredClone(pass), [{ family: 4, socket: 1, port: 2 }]);
       },
-      async sendBlock(from: number, count: number, stamp: number): Promise<SentBlock> {
+      async sendBlock(
+        from: number,
+        count: number,
+        stamp: number,
+        _errors: SocketErrors,
+        signal?: AbortSignal,
+      ): Promise<SentBlock> {
         thread.pending++;
         const before = pending;
         const { promise, resolve } = Promise.withResolvers<void>();
@@ -96,7 +103,12 @@ function slowThreads(
         await before;
         const left: number[] = [];
         const addresses: number[] = [];
-        const report = { leave: (offset: number) => left.push(offset) } as unknown as JobReport;
+        let visited = 0;
+        const report = {
+          leave: (offset: number) => left.push(offset),
+          visit: (count: number) => visited += count,
+          isCancelled: () => signal?.aborted === true,
+        } as unknown as JobReport;
         const block = { kind: "block", from, count, stamp, waited: 0 } as const;
         const sent = writer.send(block, report, (_to, length, add) => {
           const batch = new SelectedBatch(KIND.probe, length);
@@ -108,7 +120,7 @@ function slowThreads(
         onSent(addresses, number);
         thread.pending--;
         resolve();
-        return { sent, left };
+        return { sent, left, visited };
       },
     };
     return { ...socket, errors: noErrors(), thread };
@@ -181,7 +193,8 @@ for (const threads of [1, 2, 5]) {
     const onProgress = ({ visited, sent: count, refused }: SendProgress) => {
       const part = order.slice(behind, behind + visited).filter((one) => !skipped.has(one));
       assert(part.every((address) => sent.has(address)));
-      assertEquals([count, refused], [part.length, 0]);
+      const isBehindGap = stop.signal.aborted && visited === 0;
+      assertEquals([isBehindGap || count === part.length, refused], [true, 0]);
       behind += visited;
     };
     const options = optionsFor(network, sockets, {
@@ -194,7 +207,10 @@ for (const threads of [1, 2, 5]) {
     const position = await network.run(new Sender(KIND, options).send(all, 100));
     assert(position > 40_000 && position < all.size);
     const expected = order.slice(100, position).filter((one) => !skipped.has(one));
-    assertEquals([behind, sent.size], [position, expected.length]);
+    assertEquals(behind, position);
+    // other threads may have sent later positions, which a resumed scan repeats
+    assert(expected.every((address) => sent.has(address)));
+    assert(threads > 1 || sent.size === expected.length);
     assertEquals(new Set(sent.values()).size, threads);
   });
 }

@@ -165,7 +165,7 @@ export class BatchSender {
   /** Stops sending, and resolves when no send is pending. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.parts.thread?.cancelWaits();
+    if (this.#busy > 0) this.parts.thread?.cancelWaits();
     if (this.#busy > 0) await new Promise<void>((resolve) => this.#idle = resolve);
   }
 }

@@ -287,6 +287,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     void this.dropped; // the getter stores the number, which cannot be read from a closed socket
     this.#wake();
     await this.#sender.close();
+    await this.thread?.idle();
     await Promise.allSettled([this.#receiving]); // the caller of listen() gets the error
     this.#receiveDrain.delivered(0, true);
     this.libc.call.close(this.socket);

@@ -11,7 +11,7 @@ import { AddressSet, distance, later, type Range } from "../../targets/ranges.ts
 
 /** The port number that stands for all ports of an address. */
 const WHOLE_HOST = 0;
-/** Largest range whose addresses are added to a filter one by one. */
+/** Maximum number of addresses that are added to a filter one by one. */
 const MAX_ADDED = 65_536;
 
 /** The addresses that opted out before or during a scan. */
@@ -31,10 +31,10 @@ export class OptedOutAddresses {
     this.#before = new AddressSet(ranges);
     this.#since = new EndpointSet(seed, filter);
     if (filter === undefined) return;
-    for (const { start, end } of ranges) {
-      const size = distance(start, end);
-      if (size > MAX_ADDED) filter.addAll();
-      else for (let i = 0; i < size; i++) filter.add(later(start, i));
+    const size = ranges.reduce((sum, { start, end }) => sum + distance(start, end), 0);
+    if (size > MAX_ADDED) filter.addAll();
+    for (const { start, end } of size > MAX_ADDED ? [] : ranges) {
+      for (let i = 0; i < distance(start, end); i++) filter.add(later(start, i));
     }
   }
 

@@ -123,7 +123,7 @@ export class BlockWriter {
     const { batchSize } = this.#pass;
     const stampNow = () => stamp + waited + Math.floor((performance.now() - begun) * 1000) | 0;
     let sum = 0;
-    for (let at = 0; at < count; at += batchSize) {
+    for (let at = 0; at < count && !report.isCancelled(); at += batchSize) {
       const size = Math.min(batchSize, count - at);
       this.#space.fill(from + at, size, this.#targets);
       this.#select(at, size, report);
@@ -136,6 +136,7 @@ export class BlockWriter {
         sum += tried;
         if (tried < length) return sum;
       }
+      report.visit(size);
       this.#turn++;
     }
     return sum;

@@ -61,8 +61,10 @@ export const AT = {
   submitted: 0,
   /** Number of completed jobs at which the worker wakes the main thread. */
   wakeAt: 1,
-  /** Flag that ends waits for an interface that is down. */
+  /** Flag that ends blocks, and waits for an interface that is down. */
   cancelled: 2,
+  /** What the main thread's clock is ahead of the worker's, microseconds. */
+  ahead: 3,
   /** Number of completed jobs; on another cache line, because the worker writes it. */
   completed: 16,
   /**
@@ -98,6 +100,8 @@ export const WORD = {
   refused: 11,
   errno: 12,
   left: 13,
+  /** Number of positions of a block that were visited. */
+  visited: 14,
 };
 /**
  * Kinds of jobs. `message` makes the worker receive a message, for which it has to return to its
@@ -156,7 +160,10 @@ export function templateAt(memory: SharedArrayBuffer, number: number): Template 
   };
 }
 
-/** Wall-clock time, microseconds modulo 2^32, equal in all threads. */
+/**
+ * Wall-clock time, microseconds modulo 2^32. It is equal in all threads, unless the clock was set
+ * between their starts.
+ */
 export function microseconds(): number {
   return Math.floor((performance.timeOrigin + performance.now()) * 1000) % 2 ** 32 | 0;
 }

@@ -20,11 +20,6 @@ import {
   WORD,
 } from "./job_memory.ts";
 
-/**
- * Longest valid wait, microseconds. A longer wait means that the wall clock was set between the
- * starts of the two threads.
- */
-const LONGEST_WAIT = 1_000_000;
 /** Pause between attempts to send on an interface that is down, milliseconds. */
 const DOWN_MS = 100;
 
@@ -32,6 +27,10 @@ const DOWN_MS = 100;
 export interface JobReport extends SendReport {
   /** A position of the block was left out, because its target may have to be skipped. */
   leave(offset: number): void;
+  /** The next positions of the block were visited. */
+  visit(count: number): void;
+  /** Whether the rest of a block is not to be sent. */
+  isCancelled(): boolean;
 }
 
 /** Runs a job, reports unsent datagrams, and returns the number of tried ones. */
@@ -46,8 +45,7 @@ export class JobServer {
   #refused = 0;
   #errno = 0;
   #left = 0;
-  /** How long the interface was down while jobs were pending, milliseconds. */
-  #downMs = 0;
+  #visited = 0;
   readonly #report: JobReport = {
     refuse: (errno) => {
       this.#refused++;
@@ -56,9 +54,7 @@ export class JobServer {
     wait: (errno) => {
       this.#count(WAITS, errno);
       Atomics.notify(this.#words, AT.completed);
-      const before = performance.now();
       Atomics.wait(this.#words, AT.cancelled, 0, DOWN_MS);
-      this.#downMs += performance.now() - before;
       return Atomics.load(this.#words, AT.cancelled) === 0;
     },
     fail: (errno) => {
@@ -67,6 +63,10 @@ export class JobServer {
     leave: (offset) => {
       this.#words[targetsOf(this.#done) + this.#left++] = offset;
     },
+    visit: (count) => {
+      this.#visited += count;
+    },
+    isCancelled: () => Atomics.load(this.#words, AT.cancelled) !== 0,
   };
 
   /** @param memory The memory of the {@linkcode SharedJobQueue}. */
@@ -90,7 +90,6 @@ export class JobServer {
       if (Atomics.load(words, AT.submitted) === this.#done) {
         // A job that is submitted after this line finds the flag set. For a job that was submitted
         // before it, wait() returns at once.
-        this.#downMs = 0;
         Atomics.store(words, AT.workerSleeps, 1);
         Atomics.wait(words, AT.submitted, this.#done);
         Atomics.store(words, AT.workerSleeps, 0);
@@ -111,19 +110,24 @@ export class JobServer {
   #run(work: SendJobHandler): void {
     const words = this.#words;
     const place = placeOf(this.#done);
-    this.#refused = this.#errno = this.#left = 0;
+    this.#refused =
+      this.#errno =
+      this.#left =
+      this.#visited =
+        0;
     const tried = work(this.#job(this.#done), this.#report);
     words[place + WORD.taken] = tried - this.#refused;
     words[place + WORD.refused] = this.#refused;
     words[place + WORD.errno] = this.#errno;
     words[place + WORD.left] = this.#left;
+    words[place + WORD.visited] = this.#visited;
   }
 
   #job(number: number): ArrivedTargets | ArrivedBlock {
     const words = this.#words;
     const place = placeOf(number);
-    const since = microseconds() - words[place + WORD.submittedAt] >>> 0;
-    const waited = since <= LONGEST_WAIT + 1000 * this.#downMs ? since : 0;
+    const since = microseconds() + words[AT.ahead] - words[place + WORD.submittedAt] | 0;
+    const waited = Math.max(0, since);
     const count = words[place + WORD.count];
     if (words[place + WORD.kind] === KIND.block) {
       const from = words[place + WORD.fromHigh] * 2 ** 32 + (words[place + WORD.fromLow] >>> 0);

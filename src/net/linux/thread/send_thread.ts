@@ -39,7 +39,10 @@ export class SendThread implements TargetThread {
     const worker = new Worker(new URL("./send_worker.ts", import.meta.url), { type: "module" });
     const thread = new SendThread(worker, start);
     try {
-      await thread.#waitForMessage("ready");
+      await thread.#waitForMessage((data) => {
+        if (typeof data === "number") thread.#jobs.setClock(data);
+        return typeof data === "number";
+      });
     } catch (error) {
       worker.terminate();
       throw error;
@@ -53,9 +56,9 @@ export class SendThread implements TargetThread {
   }
 
   /** Waits for a message of the thread. */
-  #waitForMessage(word: string): Promise<void> {
+  #waitForMessage(isAwaited: (data: unknown) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.worker.onmessage = ({ data }) => data === word && resolve();
+      this.worker.onmessage = ({ data }) => isAwaited(data) && resolve();
       this.worker.onerror = (event) => {
         event.preventDefault();
         reject(new Error(event.message));
@@ -93,9 +96,14 @@ export class SendThread implements TargetThread {
     return this.#jobs.send(job, errors, signal);
   }
 
-  /** Ends the waits of all jobs for an interface that is down. */
+  /** Ends the waits of all jobs for an interface that is down, and blocks. */
   cancelWaits(): void {
     this.#jobs.cancelWaits();
+  }
+
+  /** Resolves when no job is pending, so that no descriptor of a socket is in use. */
+  idle(): Promise<void> {
+    return this.#jobs.idle();
   }
 
   /**
@@ -119,7 +127,7 @@ export class SendThread implements TargetThread {
     if (socket !== undefined) this.#held.delete(socket);
     if (--this.#users > 0) return;
     if (!this.#isDead) {
-      const ended = this.#waitForMessage("ended");
+      const ended = this.#waitForMessage((data) => data === "ended");
       this.#jobs.close();
       await ended.catch(() => {}); // the senders got the error
     }

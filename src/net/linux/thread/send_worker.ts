@@ -17,7 +17,7 @@ import { Libc } from "../ffi/libc.ts";
 import { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import { MAX_IN_BATCH, type Template, type ThreadPass } from "../../socket.ts";
 import { type XdpMemoryMap, XdpRing } from "../xdp/xdp_ring.ts";
-import { type ArrivedTargets, type SendMethod, templateAt } from "./job_memory.ts";
+import { type ArrivedTargets, microseconds, type SendMethod, templateAt } from "./job_memory.ts";
 import { type JobReport, JobServer } from "./job_server.ts";
 import { BlockWriter, type Destination, type ThreadSocket } from "./block_writer.ts";
 import { sendOnce } from "./blocking_send.ts";
@@ -45,7 +45,7 @@ export interface SendWorkerPass {
 /** The message functions of a worker's global scope. */
 interface WorkerScope {
   onmessage: (event: MessageEvent<SendWorkerStart | SendWorkerPass>) => void;
-  postMessage(word: string): void;
+  postMessage(message: string | number): void;
 }
 
 const scope = globalThis as unknown as WorkerScope;
@@ -56,7 +56,7 @@ let worker: SendWorker | undefined;
 scope.onmessage = ({ data }) => {
   if ("memory" in data) {
     worker = new SendWorker(data);
-    scope.postMessage("ready");
+    scope.postMessage(microseconds());
   } else {
     worker!.begin(data);
   }

@@ -24,10 +24,14 @@ import {
   writeTemplate,
 } from "./job_memory.ts";
 
+/** Maximum time that a message of the worker takes, microseconds. */
+const LATEST_MESSAGE = 500_000;
+
 /** A job whose outcome was not read yet. */
 interface OpenJob {
   readonly number: number;
   readonly errors: SocketErrors;
+  readonly promise: Promise<SentBlock>;
   readonly resolve: (outcome: SentBlock) => void;
   readonly reject: (error: Error) => void;
 }
@@ -45,6 +49,24 @@ export class SharedJobQueue {
   readonly #signals = new WeakSet<AbortSignal>();
   #watching = false;
   #failure: Error | undefined;
+
+  /**
+   * Compares the clocks of both threads.
+   *
+   * @param now A recent time of the worker's {@linkcode microseconds}.
+   */
+  setClock(now: number): void {
+    const ahead = microseconds() - now | 0;
+    // A small difference is the time that the message took.
+    this.#words[AT.ahead] = ahead < 0 || ahead > LATEST_MESSAGE ? ahead : 0;
+  }
+
+  /** Resolves when no job is pending. Blocks and waits end early. */
+  async idle(): Promise<void> {
+    if (this.#open.length === 0) return;
+    this.cancelWaits();
+    await Promise.allSettled(this.#open.map(({ promise }) => promise));
+  }
 
   /** Number of pending jobs. */
   get pending(): number {
@@ -105,7 +127,8 @@ export class SharedJobQueue {
     signal: AbortSignal | undefined,
     write: (place: number, number: number) => void,
   ): Promise<SentBlock> {
-    return new Promise((resolve, reject) => {
+    const { promise, resolve, reject } = Promise.withResolvers<SentBlock>();
+    try {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches are pending`);
       const number = this.#words[AT.submitted];
@@ -113,10 +136,13 @@ export class SharedJobQueue {
       write(place, number);
       this.#words[place + WORD.submittedAt] = microseconds();
       this.#announce(number);
-      this.#open.push({ number, errors, resolve, reject });
+      this.#open.push({ number, errors, promise, resolve, reject });
       this.#cancelWith(signal);
       void this.#watch();
-    });
+    } catch (error) {
+      reject(error);
+    }
+    return promise;
   }
 
   #announce(number: number): void {
@@ -132,7 +158,7 @@ export class SharedJobQueue {
     else signal.addEventListener("abort", () => this.cancelWaits(), { once: true });
   }
 
-  /** Ends the waits of all jobs for an interface that is down. */
+  /** Ends blocks after the datagrams of a call, and waits for an interface that is down. */
   cancelWaits(): void {
     Atomics.store(this.#words, AT.cancelled, 1);
     Atomics.notify(this.#words, AT.cancelled);
@@ -168,6 +194,7 @@ export class SharedJobQueue {
     resolve({
       sent: words[place + WORD.taken],
       left: words.slice(at, at + words[place + WORD.left]),
+      visited: words[place + WORD.visited],
     });
   }
 

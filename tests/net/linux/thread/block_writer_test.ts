@@ -52,8 +52,14 @@ function makePass(batchSize: number, limit?: number) {
     filter: filter.memory,
     batchSize,
   };
-  const [sent, left]: [Sent[], number[]] = [[], []];
-  const report = { leave: (offset: number) => left.push(offset) } as unknown as JobReport;
+  const [sent, left, visited]: [Sent[], number[], number[]] = [[], [], []];
+  /** Number of batches after which the block is cancelled; 0: it is not. */
+  const cancelled = { at: 0 };
+  const report = {
+    leave: (offset: number) => left.push(offset),
+    visit: (count: number) => visited.push(count),
+    isCancelled: () => cancelled.at > 0 && visited.length >= cancelled.at,
+  } as unknown as JobReport;
   /** Sends all but `lost` datagrams of a selection. */
   const send =
     (lost: () => number) =>
@@ -71,7 +77,7 @@ function makePass(batchSize: number, limit?: number) {
       }
       return tried;
     };
-  return { filter, space, pass, sent, left, report, send };
+  return { filter, space, pass, sent, left, visited, cancelled, report, send };
 }
 
 /** The endpoints of a space in its order. */
@@ -148,4 +154,12 @@ Deno.test("without frames all datagrams are plain", () => {
   new BlockWriter(pass, SOCKETS).send(block, report, send(() => 0));
   assertEquals(new Set(sent.map(({ method }) => method)), new Set(["ipv4", "ipv6"]));
   assertEquals(sent.length, space.size);
+});
+
+Deno.test("a cancelled block ends after a batch, and says how far it came", () => {
+  const { space, pass, sent, visited, cancelled, report, send } = makePass(100);
+  const block = { kind: "block", from: 0, count: space.size, stamp: 0, waited: 0 } as const;
+  cancelled.at = 3;
+  assertEquals(new BlockWriter(pass, SOCKETS).send(block, report, send(() => 0)), 300);
+  assertEquals([visited, sent.length], [[100, 100, 100], 300]);
 });

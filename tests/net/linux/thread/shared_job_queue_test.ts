@@ -5,6 +5,7 @@ import { readTargets, TargetBatch } from "../../../../src/net/linux/batch/target
 import {
   type ArrivedBlock,
   type ArrivedTargets,
+  microseconds,
   type SendJob,
   templateAt,
 } from "../../../../src/net/linux/thread/job_memory.ts";
@@ -179,25 +180,44 @@ Deno.test("the number of pending jobs is bounded by the memory", async () => {
   await Promise.allSettled(waiting);
 });
 
-Deno.test("the time in the queue counts, unless the wall clock was set", async () => {
+for (const ahead of [0, 3_600_000_000, -3_600_000_000]) {
+  const set = ahead === 0 ? "" : `, if the clock was set by ${ahead / 1e6} s between the starts`;
+  Deno.test(`the time in the queue counts${set}`, async () => {
+    const jobs = new SharedJobQueue();
+    const { now } = performance;
+    let ms = now.call(performance);
+    performance.now = () => ms;
+    try {
+      jobs.setClock(microseconds() - ahead | 0);
+      const sent = [jobs.send(job(2, 1), noErrors())];
+      ms += 2500;
+      sent.push(jobs.send(job(1, 2), noErrors()));
+      ms += 500 - ahead / 1000; // the clock of the worker
+      const waited: number[] = [];
+      runAll(jobs, (arrived) => {
+        waited.push(arrived.waited);
+        return arrived.count;
+      });
+      await Promise.all(sent);
+      assertEquals(waited.map((us) => Math.round(us / 1e5)), [30, 5]);
+    } finally {
+      performance.now = now;
+    }
+  });
+}
+
+Deno.test("a queue is idle when no job is pending, and blocks are cancelled for it", async () => {
   const jobs = new SharedJobQueue();
-  const { now } = performance;
-  let ms = now.call(performance);
-  performance.now = () => ms;
-  try {
-    const sent = [jobs.send(job(2, 1), noErrors())];
-    ms += 2500;
-    sent.push(jobs.send(job(1, 2), noErrors()));
-    ms += 500;
-    const waited: number[] = [];
-    runAll(jobs, (arrived) => {
-      waited.push(arrived.waited);
-      return arrived.count;
-    });
-    await Promise.all(sent);
-    // A wait of three seconds in the queue means that the wall clock was set.
-    assertEquals(waited.map((us) => Math.round(us / 1e5)), [0, 5]);
-  } finally {
-    performance.now = now;
-  }
+  const sent = jobs.sendBlock({ from: 0, count: 9, stamp: 0 }, noErrors());
+  const idle = jobs.idle();
+  jobs.close();
+  new JobServer(jobs.memory).serve((_, { isCancelled, visit }) => {
+    assertEquals(isCancelled(), true);
+    visit(4);
+    return 4;
+  });
+  await idle;
+  assertEquals(jobs.pending, 0);
+  const { sent: count, visited } = await sent;
+  assertEquals([count, visited], [4, 4]);
 });

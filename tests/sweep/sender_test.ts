@@ -215,6 +215,49 @@ for (const threads of [1, 2, 5]) {
   });
 }
 
+/** The sizes of the blocks of threads. */
+async function blockSizes(
+  threads: number,
+  takesMs: (size: number) => number,
+  receiveBuffer = 64 << 20,
+): Promise<number[][]> {
+  const network = new FakeNetwork(1);
+  const sizes: number[][] = Array.from({ length: threads }, () => []);
+  const sockets = sizes.map((own) => {
+    const [socket] = slowThreads(network, 1, () => takesMs(own.at(-1)!), () => {});
+    const thread = socket.thread!;
+    const sendBlock: typeof thread.sendBlock = (from, count, ...rest) => {
+      own.push(count);
+      return thread.sendBlock(from, count, ...rest);
+    };
+    const held = {
+      begin: thread.begin,
+      sendBlock,
+      get pending() {
+        return thread.pending;
+      },
+    };
+    return { ...socket, receiveBuffer, thread: held };
+  });
+  const options = optionsFor(network, sockets, { threads, filter: new HostFilter(1) });
+  await network.run(new Sender(KIND, options).send(space(100_000), 0));
+  return sizes;
+}
+
+Deno.test("the replies to a block fit into the buffers of its thread, and threads take turns", async () => {
+  const sizes = await blockSizes(4, () => 1, 832 * 400);
+  assert(sizes.flat().every((size) => size <= 100), "more than a quarter of 400 datagrams");
+  const sums = sizes.map((own) => own.reduce((sum, one) => sum + one));
+  assert(Math.max(...sums) - Math.min(...sums) < 5000, `${sums}`);
+});
+
+Deno.test("blocks become as small as batches on a slow line, and large on a fast one", async () => {
+  const [slow] = await blockSizes(1, (size) => size); // a thousand probes a second
+  assertEquals([slow[0], slow.at(-2)], [1792, 256]);
+  const [fast] = await blockSizes(1, () => 0.2);
+  assertEquals([fast[0], fast.at(-2)], [1792, 1792]);
+});
+
 Deno.test("a faster thread gets more of the blocks", async () => {
   const network = new FakeNetwork(1);
   const counts = [0, 0];

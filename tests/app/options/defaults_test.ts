@@ -31,7 +31,7 @@ function reported(command: Command, option: string): string | undefined {
 const WORDED = new Set([
   ...["ports", "protocol", "rate", "net-rate", "host-rate", "timeout", "cooldown", "engine"],
   ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-spool", "format"],
-  ...["webhook-format", "webhook-events"],
+  ...["webhook-format", "webhook-events", "threads"],
 ]);
 const WORDED_FOR = new Set([
   ...["scan seed", "watch concurrency", "export sort", "campaign submit seed"],

@@ -22,7 +22,7 @@ const CAPACITY = 256;
  * thread has made only when it yields to the event loop, which may take 10 ms while it sends.
  */
 const THREAD_CAPACITY = 2048;
-/** Maximum size of undecoded replies in that queue, bytes. */
+/** Size of the raw replies of rows at which that queue is full, bytes. */
 const THREAD_BYTES = 4 << 20;
 /** Number of rows that are passed to a thread that is busy. */
 const PASSED_AT_ONCE = 512;
@@ -192,5 +192,6 @@ export class WriteStage implements Disposable {
 }
 
 function sizeOf({ replies }: RowSource): number {
-  return "raw" in replies ? replies.raw.length : 0;
+  if ("raw" in replies) return replies.raw.length;
+  return replies.reduce((sum, { raw }) => sum + (raw?.length ?? 0), 0);
 }

@@ -156,7 +156,7 @@ Deno.test("a thread makes batches ahead, and each is written and accepted in its
 });
 
 Deno.test("the queue before a thread is bounded by rows and by bytes", async () => {
-  for (const [source, most] of [[ROW, 2048], [LARGE, 64]] as const) {
+  for (const [source, most] of [[ROW, 2048], [LARGE, 64], [DECODED, 64]] as const) {
     const thread = new FakeThread();
     const { writes, stage, add } = scene(thread);
     add(1);
@@ -176,6 +176,14 @@ Deno.test("the queue before a thread is bounded by rows and by bytes", async () 
   }
 });
 
+/** A server whose interview had two large replies. */
+const DECODED: RowSource = {
+  ...ROW,
+  replies: ["query", "slp"].map((protocol) => ({
+    protocol,
+    raw: new Uint8Array(32_768),
+  })) as unknown as RowSource["replies"],
+};
 const LARGE: RowSource = { ...ROW, replies: { protocol: "raknet", raw: new Uint8Array(65_536) } };
 
 Deno.test("when the thread dies, all rows that no output has are lost, and the scan fails", async () => {

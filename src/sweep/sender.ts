@@ -22,7 +22,7 @@ import { capacityOf, type ProbeWindow } from "./probe_window.ts";
  */
 const PER_BATCH = 1 / 4;
 /**
- * Number of batches per sender thread. While one batch is being sent, others are queued or are
+ * Number of batches or blocks per sender thread. While one is being sent, others are queued or are
  * being filled. The queue must last until the main thread fills more, which may take milliseconds
  * when all cores send (measured: with four batches, a thread is idle for a quarter of its time).
  */

@@ -27,7 +27,8 @@ export interface Tested {
 
 /** Declares the tests of an engine. */
 export function testEngine({ name, address: ours, run }: Tested): void {
-  for (const [title, test] of Object.entries(testsWith(ours))) {
+  const tests = { ...testsWith(ours), ...name.endsWith("with a thread") ? threadTests(ours) : {} };
+  for (const [title, test] of Object.entries(tests)) {
     Deno.test(`${name}: ${title}`, () => run(test));
   }
 }
@@ -94,61 +95,6 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
         "00000000070707070707",
       ]);
       assert(late.every((us) => us >= 0 && us < 1_000_000), `late by ${late} us`);
-    }
-  },
-  async "a sender thread computes the targets of its blocks, apart from those in the filter"(open) {
-    await using a = open({ address: ours, port: 0 });
-    const { thread } = a;
-    if (thread === undefined) return;
-    const receivers = Array.from({ length: 20 }, () => open({ address: ours, port: 0 }));
-    const got: { port: number; token: number; late: number }[] = [];
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const stamp = 0xffff_fff0 | 0;
-    for (const receiver of receivers) {
-      void receiver.listen((datagram) => {
-        const view = new DataView(datagram.buffer, datagram.byteOffset);
-        const late = view.getUint32(5) - stamp >>> 0;
-        got.push({ port: receiver.port, token: view.getUint32(1), late });
-        if (got.length === 35) resolve();
-      });
-    }
-    const ports = receivers.map(({ port }) => port);
-    const addresses = RangeSet.of([{ start: ours, end: ours + 1 }]);
-    const [filter, tokens] = [new HostFilter(1), new Tokens(new Uint8Array(8).fill(3))];
-    const pass = {
-      template: { template: new Uint8Array(9), tokenAt: 1, clockAt: 5 },
-      key: tokens.key,
-      kind: 2,
-      macMask: 0xffff_ffff,
-      filter: filter.memory,
-      batchSize: 7,
-    };
-    try {
-      for (const number of [1, 2]) {
-        const space = new TargetSpace([{ addresses, ports }], { seed: 5, pass: number });
-        thread.begin({ ...pass, space: space.data });
-        const sent = [
-          thread.sendBlock(0, 15, stamp, a.errors),
-          thread.sendBlock(15, number === 1 ? 5 : 0, stamp, a.errors),
-        ];
-        assertEquals(
-          (await Promise.all(sent)).map((one) => [one.sent, one.left.length]),
-          [[15, 0], [number === 1 ? 5 : 0, 0]],
-        );
-      }
-      await promise;
-      filter.add(ours);
-      const { sent, left } = await thread.sendBlock(3, 9, stamp, a.errors);
-      assertEquals([sent, Array.from(left)], [0, [0, 1, 2, 3, 4, 5, 6, 7, 8]]);
-    } finally {
-      for (const receiver of receivers) await receiver[Symbol.asyncDispose]();
-    }
-    const of = (port: number) => got.filter((one) => one.port === port).length;
-    assertEquals(got.length, 35);
-    assert(ports.every((port) => of(port) === 1 || of(port) === 2));
-    for (const { port, token, late } of got) {
-      assertEquals(token, tokens.of(2, { address: ours, port }));
-      assert(late < 1_000_000, `late by ${late} us`);
     }
   },
   async "a refusal of the system is counted, and not fatal"(open) {
@@ -247,6 +193,65 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
       if (turns > 100_000) throw new Error("nothing is heard");
       await a.flush(batch);
       await new Promise((resolve) => setTimeout(resolve));
+    }
+  },
+});
+
+/** The tests of engines with a sender thread. */
+const threadTests = (ours: number): Record<string, (open: Opener) => Promise<void>> => ({
+  async "a sender thread computes the targets of its blocks, apart from those in the filter"(open) {
+    await using a = open({ address: ours, port: 0 });
+    const { thread } = a;
+    assert(thread !== undefined);
+    const receivers = Array.from({ length: 20 }, () => open({ address: ours, port: 0 }));
+    const got: { port: number; token: number; late: number }[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stamp = 0xffff_fff0 | 0;
+    for (const receiver of receivers) {
+      void receiver.listen((datagram) => {
+        const view = new DataView(datagram.buffer, datagram.byteOffset);
+        const late = view.getUint32(5) - stamp >>> 0;
+        got.push({ port: receiver.port, token: view.getUint32(1), late });
+        if (got.length === 35) resolve();
+      });
+    }
+    const ports = receivers.map(({ port }) => port);
+    const addresses = RangeSet.of([{ start: ours, end: ours + 1 }]);
+    const [filter, tokens] = [new HostFilter(1), new Tokens(new Uint8Array(8).fill(3))];
+    const pass = {
+      template: { template: new Uint8Array(9), tokenAt: 1, clockAt: 5 },
+      key: tokens.key,
+      kind: 2,
+      macMask: 0xffff_ffff,
+      filter: filter.memory,
+      batchSize: 7,
+    };
+    try {
+      for (const number of [1, 2]) {
+        const space = new TargetSpace([{ addresses, ports }], { seed: 5, pass: number });
+        thread.begin({ ...pass, space: space.data });
+        const sent = [
+          thread.sendBlock(0, 15, stamp, a.errors),
+          thread.sendBlock(15, number === 1 ? 5 : 0, stamp, a.errors),
+        ];
+        assertEquals(
+          (await Promise.all(sent)).map((one) => [one.sent, one.left.length]),
+          [[15, 0], [number === 1 ? 5 : 0, 0]],
+        );
+      }
+      await promise;
+      filter.add(ours);
+      const { sent, left } = await thread.sendBlock(3, 9, stamp, a.errors);
+      assertEquals([sent, Array.from(left)], [0, [0, 1, 2, 3, 4, 5, 6, 7, 8]]);
+    } finally {
+      for (const receiver of receivers) await receiver[Symbol.asyncDispose]();
+    }
+    const of = (port: number) => got.filter((one) => one.port === port).length;
+    assertEquals(got.length, 35);
+    assert(ports.every((port) => of(port) === 1 || of(port) === 2));
+    for (const { port, token, late } of got) {
+      assertEquals(token, tokens.of(2, { address: ours, port }));
+      assert(late < 1_000_000, `late by ${late} us`);
     }
   },
 });

@@ -200,7 +200,7 @@ async function textOf(path: string): Promise<string | undefined> {
 /** The scan that an older checkpoint at a path resumes; `undefined`: there is no checkpoint. */
 async function interruptedScan(path: string): Promise<string | undefined> {
   const text = await textOf(userPath(path));
-  if (text === undefined) return undefined;
+  if (text === undefined || text === "") return undefined; // a check of the path creates the file
   const scanId = /"scanId": "([0-9a-f-]{36})"/.exec(text)?.[1];
   return scanId === undefined ? "the interrupted scan" : `the interrupted scan ${scanId}`;
 }

@@ -92,6 +92,9 @@ Deno.test("a scan that starts a file over names the interrupted scan whose check
     await Deno.writeTextFile(named, '{"scanId": "\x1b[31m"}');
     const { lines } = await interrupted([`${folder}/a.db`], named);
     assertEquals(lines, [line(named, "the interrupted scan")]);
+    const empty = `${folder}/empty`;
+    await Deno.writeTextFile(empty, "");
+    assertEquals((await interrupted([`${folder}/c.csv`], empty)).lines, []);
   });
 });
 

@@ -12,7 +12,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["core"],
   ["protocols", "targets", "classify"],
   ["net"],
-  ["sweep", "inspect", "sinks", "store"],
+  ["sweep", "inspect", "sinks", "store", "discovery"],
   ["scan", "watch", "fleet"],
   ["app", "testing"],
   ["library", "web", "campaign"],

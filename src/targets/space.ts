@@ -31,6 +31,24 @@ export interface TargetOrder {
   readonly first?: readonly Endpoint[];
 }
 
+/** The endpoints that a pass visits, by position. */
+export interface ProbeSpace {
+  /** Number of endpoints that are visited. */
+  readonly size: number;
+  /** The space as plain data for sender threads; `undefined`: only the main thread computes it. */
+  readonly data?: SpaceData;
+  /** Writes the endpoint at a position, 0 to `size` - 1, into an object. */
+  at(position: number, target: Endpoint): void;
+  /**
+   * Writes the endpoints at consecutive positions into the start of a list.
+   *
+   * @param count Number of positions, at most the list's capacity and `size` - `from`.
+   */
+  fill(from: number, count: number, targets: Endpoints): void;
+  /** Whether an endpoint is visited. */
+  has(endpoint: Endpoint): boolean;
+}
+
 /** How the space of one pass is ordered. */
 export interface SpaceOptions extends TargetOrder {
   /** The number of the pass. Each pass has an order of its own. Default: 0. */
@@ -85,7 +103,7 @@ interface IndexedSegment {
  * assertEquals(visited, ["1:80", "1:81", "2:80", "2:81"]);
  * ```
  */
-export class TargetSpace {
+export class TargetSpace implements ProbeSpace {
   /** Number of endpoints that are visited. */
   readonly size: number;
   readonly #segments: readonly IndexedSegment[];

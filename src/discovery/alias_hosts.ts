@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { PassResult } from "./contract.ts";
 
 /** A host that shows the same reply on this many ports is one server. */
 const PORTS_OF_ALIAS = 8;
@@ -32,6 +33,7 @@ export class AliasHosts {
   /** Number of ended hosts, by /24. */
   readonly #hostsOf = new Map<number, number>();
   readonly #networks = new Set<number>();
+  #ended: { endedHosts: number[]; endedNetworks: number[] } = { endedHosts: [], endedNetworks: [] };
 
   /**
    * Notes a server: call it once for each endpoint.
@@ -53,12 +55,21 @@ export class AliasHosts {
   /** Ends a host, for example one that an earlier run of a scan ended. */
   endHost(address: number): "host" | "network" {
     this.#hosts.add(address);
+    this.#ended.endedHosts.push(address);
     const network = Math.floor(address / 256);
     const hosts = (this.#hostsOf.get(network) ?? 0) + 1;
     this.#hostsOf.set(network, hosts);
     if (hosts !== HOSTS_OF_NETWORK) return "host";
     this.#networks.add(network);
+    this.#ended.endedNetworks.push(network);
     return "network";
+  }
+
+  /** The hosts and networks that ended since the last call. */
+  take(): Pick<PassResult, "endedHosts" | "endedNetworks"> {
+    const ended = this.#ended;
+    this.#ended = { endedHosts: [], endedNetworks: [] };
+    return ended;
   }
 
   /** Whether an address is not probed any more. */

@@ -1,4 +1,4 @@
-/** Hosts with one server on many ports: src/discovery/alias_hosts.ts. */
+/** Hosts with one server on many ports: src/discovery/alias_hosts.ts, src/discovery/contract.ts. */
 import { assertEquals } from "@std/assert";
 import { AliasHosts } from "../../src/discovery/alias_hosts.ts";
 
@@ -21,5 +21,8 @@ Deno.test("a /24 ends with its sixteenth host, and the next /24 does not", () =>
   const aliases = new AliasHosts();
   const ended = Array.from({ length: 16 }, (_, i) => aliases.endHost(0xc0000200 + i));
   assertEquals(ended, [...Array(15).fill("host"), "network"]);
+  const { endedHosts, endedNetworks } = aliases.take();
+  assertEquals([endedHosts.length, endedNetworks], [16, [0xc00002]]);
+  assertEquals(aliases.take(), { endedHosts: [], endedNetworks: [] });
   assertEquals([aliases.has(0xc00002ff), aliases.has(0xc0000300)], [true, false]);
 });

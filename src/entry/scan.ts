@@ -121,6 +121,7 @@ export {
   ENGINES,
   FASTEST,
 } from "../app/engines/engine_names.ts";
+export type { AdaptiveBudget, AdaptiveSetup } from "../scan/adaptive_setup.ts";
 export * from "../scan/scan.ts";
 export * from "../scan/scan_id.ts";
 export * from "../scan/scan_setup.ts";

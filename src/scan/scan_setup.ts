@@ -16,6 +16,7 @@ import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Shard } from "../targets/parts.ts";
 import type { TargetOrder } from "../targets/space.ts";
+import type { AdaptiveSetup } from "./adaptive_setup.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
 import type { MakingThread, RowThreadOptions } from "./rows/thread_start.ts";
@@ -207,6 +208,11 @@ export interface ScanSetup {
   readonly interviews: ScanInterviews;
   /** Sockets, outputs, clock and counters of the scan. */
   readonly io: ScanIo;
+  /**
+   * Probes in passes that are planned from the servers of earlier passes. Default: each endpoint is
+   * probed once.
+   */
+  readonly adaptive?: AdaptiveSetup;
   /** Callbacks for events of the scan. Default: none. */
   readonly hooks?: ScanHooks;
   /** Ends the sweep. Interviews that have begun are finished, and their rows are written. */

@@ -1,0 +1,85 @@
+/** The synthetic worlds of bench/reach.ts, and the ways to find servers that it compares. */
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { Curve } from "../../bench/reach/curve.ts";
+import { defaultSweep, expansion, oracle, rateOracle } from "../../bench/reach/rivals.ts";
+import {
+  createWorld,
+  DEFAULT,
+  fragmentsOf,
+  isLost,
+  monthOldList,
+  type Server,
+  SIZE,
+} from "../../bench/reach/world.ts";
+import { figuresOf } from "../../bench/reach/world_figures.ts";
+import { mix } from "../../src/core/bits.ts";
+
+const WORLDS = [6, 7, 8, 9, 10].map(createWorld);
+
+/** Number of endpoints, and the XOR of their hashes. */
+function pinOf(servers: readonly Server[]): [number, number] {
+  const hashes = servers.map(({ address, port }) => mix(mix(address) ^ port));
+  return [servers.length, hashes.reduce((a, b) => a ^ b) >>> 0];
+}
+
+Deno.test("the worlds of the benchmark's seeds do not change", () => {
+  assertEquals(WORLDS.map(({ servers }) => pinOf(servers)), [
+    [12611, 2541508647],
+    [13417, 2718676221],
+    [15120, 4219334990],
+    [12850, 2278337884],
+    [12884, 3753079730],
+  ]);
+  assertEquals(pinOf(monthOldList(WORLDS[0])), [11941, 135896923]);
+  assertEquals(pinOf(fragmentsOf(WORLDS[0]).servers), [109, 1693854226]);
+});
+
+Deno.test("servers crowd in the worlds as they do on the Internet", () => {
+  const figures = WORLDS.map(figuresOf);
+  const mean = (of: (one: ReturnType<typeof figuresOf>) => number) =>
+    figures.map(of).reduce((a, b) => a + b) / figures.length;
+  assertAlmostEquals(mean((one) => one.defaultShare), 0.657, 0.03);
+  assertAlmostEquals(mean((one) => one.perNetwork), 1.73, 0.06);
+  assertAlmostEquals(mean((one) => one.single), 0.82, 0.01);
+  assertAlmostEquals(mean((one) => one.occupied16), 0.265, 0.01);
+  assertAlmostEquals(mean((one) => one.densest1), 0.38, 0.03);
+  assertAlmostEquals(mean((one) => one.densest10), 0.88, 0.01);
+  assertAlmostEquals(mean((one) => one.sibling23), 0.15, 0.01);
+  assertAlmostEquals(mean((one) => one.sibling20), 0.12, 0.01);
+  assertAlmostEquals(mean((one) => one.sibling16), 0.066, 0.01);
+  assertAlmostEquals(mean((one) => one.sibling14), 0.02, 0.005);
+  assertAlmostEquals(mean((one) => one.onDefaultHosts), 0.42, 0.02);
+  assertAlmostEquals(mean((one) => one.perOtherHost), 3.8, 0.2);
+  assertAlmostEquals(mean((one) => one.inFour), 0.96, 0.02);
+});
+
+Deno.test("replies are lost by a hash of the endpoint, the second one by another hash", () => {
+  const [world] = WORLDS;
+  const lost = (before: number) => world.servers.filter((one) => isLost(world, one, before));
+  assertAlmostEquals(lost(0).length / world.servers.length, 0.024, 0.005);
+  assertAlmostEquals(lost(1).length / world.servers.length, 0.024, 0.005);
+  const both = lost(0).filter((one) => isLost(world, one, 1));
+  assert(both.length < 0.2 * lost(0).length, `${both.length} lost twice`);
+});
+
+Deno.test("half of a list that is a month old is still there", () => {
+  const [world] = WORLDS;
+  const known = new Set(monthOldList(world).map(({ address, port }) => `${address}:${port}`));
+  const there = world.servers.filter(({ address, port }) => known.has(`${address}:${port}`));
+  assertAlmostEquals(there.length / world.servers.length, 0.52, 0.02);
+});
+
+Deno.test("a curve is straight between its points, and flat behind the last one", () => {
+  const curve = Curve.of([40, 10]);
+  assertEquals([0, 5, 10, 25, 40, 99].map((probes) => curve.at(probes)), [0, 0.5, 1, 1.5, 2, 2]);
+  assertEquals([1, 1.5, 2, 3].map((found) => curve.reach(found)), [10, 25, 40, Infinity]);
+});
+
+Deno.test("oracles yield more than an expansion of hits, and that more than an even sweep", () => {
+  const [world] = WORLDS;
+  const even = defaultSweep(world);
+  const ways = [even, expansion(world, false), oracle(world, [DEFAULT]), rateOracle(world)];
+  const shares = ways.map((curve) => curve.at(0.05 * SIZE));
+  assertEquals(shares, shares.toSorted((a, b) => a - b));
+  assertAlmostEquals(even.at(0.5 * SIZE) / even.at(SIZE), 0.5, 0.02);
+});

@@ -36,15 +36,24 @@ export function parseShard(text: string): Shard | undefined {
   return shard.index >= 1 && shard.index <= shard.count ? shard : undefined;
 }
 
-/** The network of an address, a /24 (IPv6: /48), as the number of networks below it. */
-export function networkOf(address: Address): Address {
-  return typeof address === "number" ? Math.floor(address / 256) : address >> 80n;
+/**
+ * The network of an address, as the number of networks below it.
+ *
+ * @param size Number of addresses of an IPv4 network. Default: a /24. Networks of IPv6 are /48.
+ */
+export function networkOf(address: Address, size: number = 256): Address {
+  return typeof address === "number" ? Math.floor(address / size) : address >> 80n;
 }
 
 /** The first address of a network, by its number. */
-export function startOf(network: Address): Address {
-  return typeof network === "number" ? network * 256 : network << 80n;
+export function startOf(network: Address, size: number = 256): Address {
+  return typeof network === "number" ? network * size : network << 80n;
 }
+
+/** Sizes of the networks that shards of an adaptive scan consist of: a /12, a /16 and a /20. */
+const DISCOVERY_SIZES = [2 ** 20, 2 ** 16, 2 ** 12];
+/** Minimum number of such networks in each shard. The smallest size is used for fewer too. */
+const MIN_NETWORKS = 16;
 
 /** Tweak of the seed. Passes use 0 and above, the choice of endpoints for a limit uses -1. */
 const PARTS_TWEAK = -2;
@@ -53,8 +62,8 @@ const PARTS_TWEAK = -2;
  * Divides targets into parts of whole networks, so that the caps of hosts and networks hold in each
  * part by itself.
  *
- * The networks that contain targets, /24 of IPv4 and /48 of IPv6, are numbered in ascending order,
- * IPv4 before IPv6. A permutation by the seed shuffles the numbers. The network with the shuffled
+ * The networks that contain targets, /24 of IPv4 (or larger ones) and /48 of IPv6, are numbered in
+ * ascending order, IPv4 before IPv6. A permutation by the seed shuffles the numbers. The network with the shuffled
  * number p belongs to part 1 + p mod `count`.
  *
  * @example The two parts of three networks, without a seed
@@ -84,12 +93,14 @@ export class Parts {
    *
    * @param count Number of parts, at least 1.
    * @param seed Seed of the order; `undefined`: networks are dealt in ascending order.
+   * @param size Number of addresses of an IPv4 network: a power of two. Default: a /24.
    * @throws InputError when there are more than 2^48 addresses.
    */
   constructor(
     private readonly targets: Targets,
     private readonly count: number,
     seed: number | undefined,
+    private readonly size: number = 256,
   ) {
     if (targets.size > BigInt(MAX_POSITIONS)) {
       throw new InputError(
@@ -97,9 +108,22 @@ export class Parts {
           "ranges, or for IPv6 a list of addresses",
       );
     }
-    this.#touched = { 4: networksOf(targets, 4), 6: networksOf(targets, 6) };
+    this.#touched = { 4: networksOf(targets, 4, size), 6: networksOf(targets, 6, size) };
     this.networks = this.#touched[4].index.size + this.#touched[6].index.size;
     if (seed !== undefined) this.#order = new Permutation(this.networks, seed, PARTS_TWEAK);
+  }
+
+  /**
+   * Divides targets into the shards of an adaptive scan. A shard consists of large networks,
+   * because it learns from the neighbours of servers: of the largest of /12, /16 and /20 of which
+   * there are at least 16 for each shard.
+   *
+   * @param count Number of shards, at least 1.
+   * @param seed Seed of the order.
+   */
+  static forDiscovery(targets: Targets, count: number, seed: number): Parts {
+    const fits = (size: number) => networksOf(targets, 4, size).index.size >= MIN_NETWORKS * count;
+    return new Parts(targets, count, seed, DISCOVERY_SIZES.find(fits) ?? DISCOVERY_SIZES.at(-1));
   }
 
   /**
@@ -120,7 +144,7 @@ export class Parts {
 
   /** The part of the network of an address; `undefined`: the network contains no target. */
   indexOf(address: Address): number | undefined {
-    const number = this.#numberOf(networkOf(address));
+    const number = this.#numberOf(networkOf(address, this.size));
     return number === undefined
       ? undefined
       : 1 + (this.#order?.from(number) ?? number) % this.count;
@@ -148,12 +172,12 @@ export class Parts {
   *#rangesIn(addresses: RangeSet<Address>, numbers: Uint32Array): Iterable<Range> {
     for (const { start, end } of addresses) {
       // The networks that a range touches have consecutive numbers.
-      const network = networkOf(start);
+      const network = networkOf(start, this.size);
       const number = this.#numberOf(network)!;
       for (let i = lastNotAbove(numbers, number - 1) + 1; i < numbers.length; i++) {
-        const first = startOf(later(network, numbers[i] - number));
+        const first = startOf(later(network, numbers[i] - number), this.size);
         if (first >= end) break;
-        const next = startOf(later(network, numbers[i] - number + 1));
+        const next = startOf(later(network, numbers[i] - number + 1), this.size);
         yield { start: first < start ? start : first, end: next < end ? next : end };
       }
     }
@@ -161,14 +185,16 @@ export class Parts {
 }
 
 /** The networks that contain targets of a family. */
-function networksOf({ groups }: Targets, bits: 4 | 6): RangeSet<Address> {
+function networksOf({ groups }: Targets, bits: 4 | 6, size: number): RangeSet<Address> {
   const own = groups.filter(({ addresses }) => addresses.index.family === bits);
-  return RangeSet.of(own.flatMap(({ addresses }) => [...addresses].map(networksIn)));
+  return RangeSet.of(
+    own.flatMap(({ addresses }) => [...addresses].map((range) => networksIn(range, size))),
+  );
 }
 
 /** The networks that a range touches. */
-function networksIn({ start, end }: Range): Range {
+function networksIn({ start, end }: Range, size: number): Range {
   return typeof end === "number"
-    ? { start: networkOf(start), end: Number(networkOf(end - 1)) + 1 }
+    ? { start: networkOf(start, size), end: Number(networkOf(end - 1, size)) + 1 }
     : { start: networkOf(start), end: BigInt(networkOf(end - 1n)) + 1n };
 }

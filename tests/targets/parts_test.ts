@@ -148,3 +148,43 @@ Deno.test("a part of all IPv4 addresses has whole networks up to the last one", 
   assert(last.groups[0].addresses.has(2 ** 32 - 1));
   assert(last.groups[0].addresses.covers({ start: 2 ** 32 - 256, end: 2 ** 32 }));
 });
+
+/** The number of a part's networks of a size, each of which has to be whole. */
+function wholeNetworks({ groups }: Targets, size: number): number {
+  const ranges = groups.flatMap(({ addresses }) => [...addresses as RangeSet<number>]);
+  assert(ranges.every(({ start, end }) => start % size === 0 && end % size === 0));
+  return ranges.reduce((sum, { start, end }) => sum + (end - start) / size, 0);
+}
+
+Deno.test("shards of an adaptive scan are the largest networks of which each has at least 16", () => {
+  for (const [bits, count, size] of [[26, 4, 2 ** 20], [26, 5, 2 ** 16], [22, 5, 2 ** 12]]) {
+    const whole = compose([{
+      range: { start: 2 ** 31, end: 2 ** 31 + 2 ** bits },
+      port: undefined,
+    }], {
+      never: [],
+      private: [],
+      chosen: [],
+    });
+    const shards = Parts.forDiscovery(whole, count, 3);
+    let sum = 0;
+    for (let index = 1; index <= count; index++) {
+      const shard = shards.cut(index);
+      const networks = wholeNetworks(shard, size);
+      assert(networks >= 16);
+      assertEquals(shards.indexOf(shard.groups[0].addresses.index.at(0)), index);
+      sum += networks;
+    }
+    assertEquals(sum, 2 ** bits / size);
+  }
+});
+
+Deno.test("shards of an adaptive scan are dealt by the seed", () => {
+  const whole = networksOf10(2 ** 16);
+  const first = (seed: number) =>
+    String(
+      [...Parts.forDiscovery(whole, 2, seed).cut(1).groups[0].addresses].map(({ start }) => start),
+    );
+  assertEquals(first(1), first(1));
+  assert(first(1) !== first(2));
+});

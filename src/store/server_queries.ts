@@ -137,18 +137,31 @@ export async function lastServerId(database: Database): Promise<number> {
   return Number(id ?? 0);
 }
 
-/** The endpoint, the protocols and the requested name of a server. */
+/** When each server last went online, by `servers.id`; null: no event says so. */
+export const ONLINE_TIMES: string =
+  "left join (select server, max(at) as at from events where kind = 'online' group by server) w " +
+  "on w.server = s.id";
+
+/** The endpoint, the protocols, the requested name and the state of a server. */
 export interface StoredEndpoint {
+  /** `servers.key`. */
+  readonly key: string;
   /** The address and the port. */
   readonly endpoint: Endpoint;
   /** The protocols of the last reply. Servers with the same text in the database share a list. */
   readonly protocols: readonly string[];
   /** The name by which the server was requested, as in `requested_as`. */
   readonly requestedAs: string | null;
+  /** Whether the server counts as online. */
+  readonly online: boolean;
+  /** Since when it is online, or its last reply if it is offline, Unix milliseconds. */
+  readonly since: number;
+  /** When it was last probed, Unix milliseconds. */
+  readonly probedAt: number;
 }
 
 /**
- * Streams the endpoints and protocols of all servers, in no order.
+ * Streams the endpoints, protocols and states of all servers, in no order.
  *
  * @param onBroken As for {@linkcode selectServers}. A server whose address cannot be read is left out.
  */
@@ -156,19 +169,26 @@ export async function* allEndpoints(
   database: Database,
   onBroken?: (cell: BrokenCell) => void,
 ): AsyncIterable<StoredEndpoint> {
-  const sql = "select key, address, port, protocols, requested_as from servers";
+  const sql = "select s.key, s.address, s.port, s.protocols, s.requested_as, s.first_seen, " +
+    "t.online, t.replied_at, t.probed_at, w.at as online_at " +
+    `from servers s join server_state t on t.server = s.id ${ONLINE_TIMES}`;
   const lists = new Map<string, readonly string[] | null>();
   for await (const row of database.stream(sql)) {
-    const { key, port, requested_as: requestedAs } = row;
+    const { port, requested_as: requestedAs, first_seen: found } = row;
+    const [key, online] = [String(row.key), row.online === 1];
     const [text, address] = [String(row.protocols), parseAddress(String(row.address))];
     let protocols = lists.get(text);
     if (protocols === undefined) lists.set(text, protocols = readTexts(text));
-    if (protocols === null) onBroken?.({ key: String(key), column: "protocols" });
+    if (protocols === null) onBroken?.({ key, column: "protocols" });
     if (address === undefined) {
-      onBroken?.({ key: String(key), column: "address" });
+      onBroken?.({ key, column: "address" });
       continue;
     }
     yield {
+      key,
+      online,
+      since: Number((online ? row.online_at : row.replied_at) ?? found),
+      probedAt: Number(row.probed_at),
       endpoint: { address, port: Number(port) },
       protocols: protocols ?? NONE,
       requestedAs: requestedAs === null ? null : String(requestedAs),

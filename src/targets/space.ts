@@ -25,8 +25,8 @@ export interface TargetOrder {
   /** Maximum number of endpoints to visit. Every pass visits the same endpoints. Default: all. */
   readonly limit?: number;
   /**
-   * Endpoints that are visited before all others, if they are targets. They are shuffled by the
-   * seed; without a seed they are visited in the order of this list. Default: none.
+   * Endpoints that are visited before all others, if they are targets, in the order of this list.
+   * Default: none.
    */
   readonly first?: readonly Endpoint[];
 }
@@ -241,19 +241,11 @@ export class TargetSpace implements ProbeSpace {
       const place = this.#placeOf(endpoint);
       if (place !== undefined) places.add(place);
     }
-    return this.#numbering = new PriorityOrder(this.#shuffled([...places]), {
+    return this.#numbering = new PriorityOrder([...places], {
       size: this.size,
       at: (number) => this.#limitOrder?.at(number) ?? number,
       numberOf: (place) => this.#numberOf(place),
     });
-  }
-
-  /** The places in the order of the seed, which is the same in every pass. */
-  #shuffled(places: readonly number[]): readonly number[] {
-    if (this.#seed === undefined || places.length < 2) return places;
-    const order = Float64Array.from(places.keys());
-    new Permutation(places.length, this.#seed, 0).map(order, 0, order.length);
-    return Array.from(order, (i) => places[i]);
   }
 
   /** Writes the places at positions, shuffled, the prioritized ones first. */

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";
-import type { Database } from "../../src/store/database/database.ts";
+import { type Database, timeParameter } from "../../src/store/database/database.ts";
 import {
   allEndpoints,
   allServers,
@@ -206,6 +206,32 @@ onEngines(
   },
 );
 
+onEngines("endpoints have the time since which their state holds", async (db) => {
+  await fill(db);
+  const time = timeParameter(db);
+  const set = (sql: string, port: number, ...times: number[]) =>
+    db.run(`${sql} = (select id from servers where port = ${port})`, times);
+  await db.run("delete from events");
+  await db.run(`update servers set first_seen = ${time}`, [1_000]);
+  await db.run(`update server_state set online = true, probed_at = ${time}`, [9_000]);
+  await set(`update server_state set online = false, replied_at = ${time} where server`, 2, 4_000);
+  for (const [kind, at] of [["online", 5_000], ["online", 6_000], ["offline", 7_000]] as const) {
+    await db.run(
+      "insert into events (id, at, server, kind, data) " +
+        `select ?, ${time}, id, ?, '{}' from servers where port = 3`,
+      [crypto.randomUUID(), at, kind],
+    );
+  }
+  const states = (await Array.fromAsync(allEndpoints(db)))
+    .map(({ endpoint: { port }, online, since, probedAt }) => [port, online, since, probedAt]);
+  assertEquals(states.toSorted(), [
+    [1, true, 1_000, 9_000],
+    [2, false, 4_000, 9_000],
+    [3, true, 6_000, 9_000],
+    [4, true, 1_000, 9_000],
+  ]);
+});
+
 onEngines("all servers, those after a number, and all endpoints are streamed", async (db) => {
   assertEquals(await lastServerId(db), 0);
   assertEquals(await Array.fromAsync(allEndpoints(db)), []);
@@ -223,18 +249,25 @@ onEngines("all servers, those after a number, and all endpoints are streamed", a
   const endpoints = (await Array.fromAsync(allEndpoints(db))).toSorted((a, b) =>
     a.endpoint.port - b.endpoint.port
   );
-  assertEquals([endpoints[0], endpoints[4]], [
-    {
-      endpoint: { address: 0x7f000001, port: 1 },
-      protocols: ["raknet", "query"],
-      requestedAs: null,
-    },
-    {
-      endpoint: { address: parseAddress("2001:db8::1")!, port: 5 },
-      protocols: ["slp"],
-      requestedAs: "a.example",
-    },
-  ]);
+  assertEquals(
+    [endpoints[0], endpoints[4]].map(({ endpoint, protocols, requestedAs }) => ({
+      endpoint,
+      protocols,
+      requestedAs,
+    })),
+    [
+      {
+        endpoint: { address: 0x7f000001, port: 1 },
+        protocols: ["raknet", "query"],
+        requestedAs: null,
+      },
+      {
+        endpoint: { address: parseAddress("2001:db8::1")!, port: 5 },
+        protocols: ["slp"],
+        requestedAs: "a.example",
+      },
+    ],
+  );
   assert(endpoints[0].protocols === endpoints[1].protocols, "equal lists use memory once");
   await db.script("update servers set protocols = '{}' where port = 1");
   if (db.engine === "sqlite") await db.script("update servers set address = 'x' where port = 2");

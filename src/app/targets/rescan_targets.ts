@@ -5,6 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import { jitterOf, overdue, PRIOR_SCALE } from "../../discovery/freshness.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { allEndpoints } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
@@ -34,21 +35,21 @@ export interface KnownServer {
 
 /** The known servers of a database, and its opt-outs. */
 export interface RescanServers {
-  /** The servers, in no order: the scan shuffles them. */
+  /** The servers, the most overdue first. */
   readonly servers: readonly KnownServer[];
   /** Addresses that the database marks as opted out. */
   readonly optedOut: readonly Range[];
 }
 
 /**
- * Reads known servers from a database.
+ * Reads known servers from a database, and orders them by how overdue their next probe is.
  *
  * @param written The databases among the outputs. If `place` is one of them, its schema is
  * upgraded; other databases are not changed.
  * @param report Receives a line for each cell that cannot be read.
  * @throws InputError when the database cannot be opened; StoreError when reading fails.
  */
-export async function readKnown(
+async function readKnown(
   place: DatabaseLocation,
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
@@ -60,7 +61,8 @@ export async function readKnown(
   return await withDatabaseErrors("read", database, async () => {
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);
-    const servers: KnownServer[] = [];
+    const found: { readonly server: KnownServer; readonly overdue: number }[] = [];
+    const now = database.now();
     const onBroken = brokenCellReporter(database.name, report);
     const spoken = new Map<readonly string[], readonly string[]>(); // each list once
     for await (const one of allEndpoints(database, onBroken)) {
@@ -69,9 +71,13 @@ export async function readKnown(
       const names = requestedAs === null ? {} : namesIn(requestedAs);
       const protocols = spoken.get(one.protocols) ?? spokenOf(one.protocols, allProtocols);
       spoken.set(one.protocols, protocols);
-      servers.push({ endpoint, protocols, ...names });
+      found.push({
+        server: { endpoint, protocols, ...names },
+        overdue: overdue(one, { now, scale: PRIOR_SCALE, jitter: jitterOf(one.key) }),
+      });
     }
-    return { servers, optedOut };
+    found.sort((a, b) => b.overdue - a.overdue);
+    return { servers: found.map(({ server }) => server), optedOut };
   });
 }
 

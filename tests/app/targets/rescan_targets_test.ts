@@ -36,7 +36,7 @@ async function query(path: string, sql: string) {
   return await all(database, sql);
 }
 
-Deno.test("--rescan probes known servers in the order of the seed, before or instead of other targets", () =>
+Deno.test("--rescan probes known servers the most overdue first, before or instead of other targets", () =>
   withList(async (list) => {
     const known = (await query(list, "select key from servers order by id desc")).map(({ key }) =>
       key
@@ -53,11 +53,19 @@ Deno.test("--rescan probes known servers in the order of the seed, before or ins
       ])).stdout
         .trim().split("\n")
         .map((line) => line.split(" ")[0]);
+    // Among servers of one age, those that were probed longest ago are the most overdue.
+    await using database = openSqlite(list);
+    await database.run(
+      "update server_state set probed_at = probed_at - 100000000 * (server + 1) * (server + 1)",
+    );
+    await database.run("update servers set first_seen = 0 where id > 6");
+    await database.run("delete from events");
     const order = await listed();
     assertEquals(order.toSorted(), known.map(String).toSorted());
-    assertEquals(await listed(), order);
-    const other = await listed("--seed", "2");
-    assertEquals([other.toSorted(), other.join() === order.join()], [order.toSorted(), false]);
+    const [young, old] = [known.slice(6).map(String), known.slice(0, 6).map(String)];
+    const among = (some: string[]) => order.filter((id) => some.includes(id));
+    assertEquals([among(young), among(old)], [young, old]);
+    assertEquals(await listed("--seed", "2"), order);
     const both = await listed("127.38.0.0/28", "127.38.1.0/28");
     assertEquals(both.slice(0, 12), order);
     assertEquals(new Set(both).size, both.length);

@@ -38,6 +38,11 @@ export interface ManifestEntry {
   readonly port: number;
   /** A second `host:port` of the server. One of the two rows is an alias of the other. */
   readonly twin?: string;
+  /**
+   * Whether the host replies on every port with the same status. All its rows except one are aliases
+   * of that one. Default: no.
+   */
+  readonly everyPort?: boolean;
   /** Name of the simulated software, or of the trick of a hostile host. */
   readonly software: string;
   /** Whether a scanner must report the host. Hostile and opted-out hosts must not be reported. */

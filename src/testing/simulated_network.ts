@@ -13,7 +13,7 @@ import {
 import { InputError } from "../core/errors.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { ManifestEntry } from "../fleet/manifest.ts";
-import { drawFleet, type FleetHost, placeServer } from "../fleet/simulate/draw_fleet.ts";
+import { drawFleet, entriesOf, type FleetHost, placeServer } from "../fleet/simulate/draw_fleet.ts";
 import { type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
 import type { ServerIdentity } from "../fleet/simulate/server_identity.ts";
 import type { Clock } from "../net/clock.ts";
@@ -209,7 +209,9 @@ export class SimulatedNetwork implements Network {
    * @throws InputError for a plan that cannot be used.
    */
   addFleet(plan: SimulatedFleetPlan): readonly ManifestEntry[] {
-    return drawPlan(plan).map((host) => this.#add(host));
+    const hosts = drawPlan(plan);
+    for (const host of hosts) this.#add(host);
+    return entriesOf(hosts);
   }
 
   /** Removes a server from the network. Packets to the server then get no reply. */

@@ -7,7 +7,7 @@
 import { formatAddress, parseIpv4 } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Faults } from "../../fleet/simulate/network/faults.ts";
-import { drawFleet } from "../../fleet/simulate/draw_fleet.ts";
+import { drawFleet, entriesOf } from "../../fleet/simulate/draw_fleet.ts";
 import { formatManifest } from "../../fleet/manifest.ts";
 import { type Fleet, openFleet } from "../../fleet/simulate/open_fleet.ts";
 import { WitnessLog } from "../../fleet/witness_log.ts";
@@ -39,10 +39,11 @@ export async function runFleet(call: CommandCall): Promise<number> {
 
 /** Simulates servers until Ctrl-C, or until the log of received datagrams cannot be written. */
 async function simulate(options: OptionsOf<"fleet">): Promise<number> {
-  const { servers, hostile, seed, range: { range }, manifest } = options;
+  const { servers, hostile, seed, range: { range }, crowded, manifest } = options;
   const lab = options.lab ? laboratory(range) : undefined;
   const software = chosenSoftware(options.software);
-  const hosts = drawFleet({ servers, hostile, range, seed, software, tcp: !options.noTcp });
+  const tcp = !options.noTcp;
+  const hosts = drawFleet({ servers, hostile, range, seed, software, tcp, crowded });
   using witness = openWitness(options.log);
   using interrupt = onInterrupt(() => {});
   await using fleet = await openFleet(hosts, {
@@ -52,11 +53,10 @@ async function simulate(options: OptionsOf<"fleet">): Promise<number> {
     lab,
     witness,
   });
+  const entries = entriesOf(hosts);
   // Written when every socket is open: the file signals that the fleet is ready.
-  if (manifest !== undefined) {
-    await writeTextFile(manifest, formatManifest(hosts.map(({ entry }) => entry)));
-  }
-  await reportReady(options, hosts.length);
+  if (manifest !== undefined) await writeTextFile(manifest, formatManifest(entries));
+  await reportReady(options, entries.length);
   const ends = [interrupt.signal, ...witness === undefined ? [] : [witness.failed]];
   await Promise.race([aborted(AbortSignal.any(ends)), fleet.running]);
   await reportEnd(options, fleet);

@@ -77,7 +77,8 @@ export function verifyAgainstManifest(
     byId.set(serverId(row), row);
   }
   const verdict = { expected: 0, found: 0, right: 0, partial: 0 };
-  for (const entry of selection.verify ? entries.map(withVerified) : entries) {
+  const wanted = entries.flatMap((entry) => entry.everyPort ? byPort(entry, rows) : [entry]);
+  for (const entry of selection.verify ? wanted.map(withVerified) : wanted) {
     const protocols = findable(entry, selection);
     const row = byId.get(serverId(entry));
     byId.delete(serverId(entry));
@@ -94,6 +95,18 @@ export function verifyAgainstManifest(
   }
   for (const id of byId.keys()) faults.push(`${id}: invented`);
   return { ...verdict, faults };
+}
+
+/**
+ * The entries of a host that replies on every port: one for each row, because a scan need not probe
+ * all ports of such a host.
+ */
+function byPort(entry: ManifestEntry, rows: readonly ServerRecord[]): readonly ManifestEntry[] {
+  const own = rows.filter(({ host }) => host === entry.host);
+  const first = own.find(({ alias_of: alias }) => alias === null);
+  if (first === undefined) return [entry];
+  const twin = serverId(first);
+  return own.map((row) => ({ ...entry, port: row.port, ...(row !== first && { twin }) }));
 }
 
 /**

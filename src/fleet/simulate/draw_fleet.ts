@@ -11,6 +11,7 @@ import { serverId } from "../../core/record.ts";
 import { Permutation } from "../../targets/permutation.ts";
 import { RangeIndex, RangeSet } from "../../targets/ranges.ts";
 import type { Range } from "../../targets/ranges.ts";
+import { crowdedAddresses } from "./crowded_addresses.ts";
 import { NO_CONNECTION } from "./raknet/open_connection_styles.ts";
 import { HOSTILE_BEHAVIOURS, HostileHost, NAMED_TRICKS } from "./hostile/hostile_hosts.ts";
 import { drawIdentity, type ServerIdentity } from "./server_identity.ts";
@@ -24,10 +25,15 @@ import { SlpConnections } from "./slp/slp_connection.ts";
 import { SqpServer } from "./sqp/sqp_server.ts";
 import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
 
+/** The ports of a server that replies on every port. A scan that probes other ports finds none. */
+const EVERY_PORT = Array.from({ length: 201 }, (_, i) => 19032 + i);
 /** Maximum number of software names in an error message. */
 const SHOWN_SOFTWARE = 8;
 
-/** A host of a fleet: its endpoint, its behaviour and its manifest entry. */
+/**
+ * A host of a fleet: its endpoint, its behaviour and its manifest entry. A server that replies on
+ * every port is a host for each port, with the same entry.
+ */
 export interface FleetHost {
   /** Address and port of the host. */
   readonly endpoint: Endpoint;
@@ -58,15 +64,22 @@ export interface FleetPlan {
   readonly software?: readonly string[];
   /** Whether hosts accept TCP connections; each needs a file descriptor. Default: yes. */
   readonly tcp?: boolean;
+  /** Whether hosts are in clusters of an IPv4 range, as on the Internet. Default: no. */
+  readonly crowded?: boolean;
+}
+
+/** The manifest of hosts: one entry for each server. */
+export function entriesOf(hosts: readonly FleetHost[]): ManifestEntry[] {
+  return [...new Set(hosts.map(({ entry }) => entry))];
 }
 
 /**
  * Draws a fleet with at most one host per address.
  *
- * @throws InputError when the range is too small, or a software is unknown.
+ * @throws InputError when the range is too small, or IPv6 for clusters, or a software is unknown.
  */
 export function drawFleet(plan: FleetPlan): FleetHost[] {
-  const { servers, hostile = 0, range, seed, software, tcp = true } = plan;
+  const { servers, hostile = 0, seed, software, tcp = true } = plan;
   const all = software?.map(kindOf) ??
     SOFTWARE.filter(({ optedOut, onlyNamed, twin }) => !optedOut && !onlyNamed && !twin);
   const kinds = tcp ? all : all.map(withoutTcp).filter(speaks);
@@ -75,21 +88,30 @@ export function drawFleet(plan: FleetPlan): FleetHost[] {
       `Cannot simulate ${software!.join(", ")} without TCP: there is no other protocol to simulate`,
     );
   }
-  const places = new RangeIndex<Address>(RangeSet.of([range]));
-  if (servers + hostile > places.size) {
-    throw new InputError(
-      `Cannot place ${servers + hostile} hosts: the range has ${places.size} addresses`,
-    );
-  }
-  const order = new Permutation(places.size, seed);
   const random = new Random(seed);
-  const hosts = Array.from({ length: servers + hostile }, (_, i) => {
-    const address = places.at(order.at(i));
-    return i < servers
+  const hosts = drawAddresses(plan, servers + hostile).map((address, i) =>
+    i < servers
       ? drawServer(address, drawKind(kinds, random), random)
-      : [drawHostile(address, random, tcp)];
-  });
+      : [drawHostile(address, random, tcp)]
+  );
   return hosts.flat();
+}
+
+/** Draws the addresses of hosts. */
+function drawAddresses({ range, seed, crowded }: FleetPlan, hosts: number): Address[] {
+  const places = new RangeIndex<Address>(RangeSet.of([range]));
+  if (hosts > places.size) {
+    throw new InputError(`Cannot place ${hosts} hosts: the range has ${places.size} addresses`);
+  }
+  const { start, end } = range;
+  if (!crowded) {
+    const order = new Permutation(places.size, seed);
+    return Array.from({ length: hosts }, (_, i) => places.at(order.at(i)));
+  }
+  if (typeof start === "bigint" || typeof end === "bigint") {
+    throw new InputError(`Cannot place servers in clusters at ${formatAddress(start)}: use IPv4`);
+  }
+  return crowdedAddresses({ start, end }, new Random(seed)).take(hosts).toArray();
 }
 
 function withoutTcp({ slp: _, twin, ...rest }: Software): Software {
@@ -140,8 +162,9 @@ export function placeServer(
 
 function drawServer(address: Address, software: Software, random: Random): FleetHost[] {
   const identity = (software.adapt ?? ((same) => same))(drawIdentity(random));
-  const { twin } = software;
+  const { twin, everyPort } = software;
   const host = serverOf(address, software, identity, random);
+  if (everyPort) return EVERY_PORT.map((port) => ({ ...host, endpoint: { address, port } }));
   if (twin === undefined) return [host];
   const other = serverOf(address, twin, identity, random);
   return [withTwin(host, other), withTwin(other, host)];
@@ -162,6 +185,7 @@ function serverOf(
     host: formatAddress(address),
     port,
     software: software.name,
+    ...(software.everyPort && { everyPort: true }),
     listed: !software.optedOut && trick === undefined,
     truth: labelled(software.name, identity, {
       ...(bedrock && { raknet: bedrock.truth(identity) }),

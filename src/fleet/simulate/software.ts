@@ -46,6 +46,8 @@ export interface Software {
   readonly onlyNamed?: boolean;
   /** A second endpoint on the server's address, with an equal identity. */
   readonly twin?: Software;
+  /** Whether the server replies on the 201 ports around the usual one. */
+  readonly everyPort?: boolean;
   /** LAN announcements. Default: none. */
   readonly announcement?: AnnouncementStyle;
   /** NetherNet discovery behaviour. Default: no NetherNet. */
@@ -162,6 +164,7 @@ export const SOFTWARE: readonly Software[] = [
   withOpenConnection("bdsBans", OPEN_CONNECTION_STYLES.banned),
   withOpenConnection("bdsAdvertises", undefined),
   bedrock("bds", 1, { name: "bdsTwoPorts", twin: { ...bds, port: 19133 } }),
+  bedrock("bds", 1, { name: "bdsEveryPort", everyPort: true, onlyNamed: true }),
   bedrock("geyser", 1, { name: "geyserBesideJava", adapt: latin, twin: vanilla }),
   bedrock("bds", 1, { name: "bdsOptedOut", adapt: optedOut, optedOut: true }),
   vanilla,

@@ -241,14 +241,19 @@ Deno.test("a fleet writes its manifest and its log", async () => {
   await inFolder(async (folder) => {
     const files = ["--manifest", `${folder}/truth.ndjson`, "--log", `${folder}/log.ndjson`];
     const faults = ["--duplicate", "50", "--delay", "2ms", "--jitter", "2ms"];
-    const fleet = ["--servers", "3", "--range", "127.59.0.0/24", ...faults];
+    const fleet = ["--servers", "3", "--crowded", "--range", "127.59.0.0/24", ...faults];
     const child = start(["fleet", ...fleet, ...files]);
     await until(
       child,
       async () => (await Deno.readTextFile(`${folder}/truth.ndjson`)).split("\n").length === 4,
     );
     const scan = await run(["scan", "127.59.0.0/24", ...QUICK, "-q", "--format", "ndjson"]);
-    assertEquals([scan.code, readNdjson(scan.stdout).length], [0, 3]);
+    const range = { start: 0x7f3b0000, end: 0x7f3b0100 };
+    const crowded = drawFleet({ servers: 3, seed: 1, range, crowded: true });
+    assertEquals(
+      [scan.code, readNdjson(scan.stdout).map(({ host }) => host).toSorted()],
+      [0, crowded.map(({ entry }) => entry.host).toSorted()],
+    );
     child.kill("SIGINT");
     assertEquals((await finish(child)).code, 130);
     const log = (await Deno.readTextFile(`${folder}/log.ndjson`)).trim().split("\n").map((line) =>

@@ -6,14 +6,18 @@ import {
   parseManifest,
   withVerified,
 } from "../../../src/fleet/manifest.ts";
-import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { drawFleet, entriesOf } from "../../../src/fleet/simulate/draw_fleet.ts";
 import {
   expectRow,
   findable,
   type ScannedSelection,
 } from "../../../src/fleet/judge/expected_rows.ts";
-import { readNdjson, verifyAgainstManifest } from "../../../src/fleet/judge/verify_rows.ts";
-import type { ServerRecord } from "../../../src/core/record.ts";
+import {
+  isFlawless,
+  readNdjson,
+  verifyAgainstManifest,
+} from "../../../src/fleet/judge/verify_rows.ts";
+import { serverId, type ServerRecord } from "../../../src/core/record.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
 const ENTRIES = drawFleet({ servers: 200, hostile: 20, range: RANGE, seed: 5 })
@@ -155,4 +159,20 @@ Deno.test("verifyAgainstManifest() expects one alias of a server on two ports, a
     check([{ ...row, alias_of: first }]).faults.filter((text) => text.includes("alias_of")).length,
     1,
   );
+});
+
+Deno.test("verifyAgainstManifest() expects aliases on all ports but one of a host that replies on every port", () => {
+  const plan = { servers: 1, range: RANGE, seed: 5, software: ["bdsEveryPort"] };
+  const entries = entriesOf(drawFleet(plan));
+  const scan = { ...ALL, ports: () => [19131, 19132, 19133] };
+  const [row] = perfect(entries, scan);
+  const [one, two] = [{ ...row, port: 19131 }, { ...row, port: 19133 }];
+  const alias_of = serverId(one);
+  const verdict = (...rows: ServerRecord[]) => verifyAgainstManifest(entries, rows, scan, "ndjson");
+  assertEquals(verdict(one, { ...row, alias_of }, { ...two, alias_of }).faults, []);
+  assertEquals(isFlawless(verdict(two)), true);
+  assertEquals(verdict(one, two).faults.length, 1);
+  assertEquals(verdict(one, { ...two, alias_of: "127.16.0.9:1" }).faults.length, 1);
+  assertEquals(verdict({ ...one, motd: "other" }).faults.length, 1);
+  assertEquals(verdict().faults.length, 1); // no row of the host
 });

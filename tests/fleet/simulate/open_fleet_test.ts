@@ -7,7 +7,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { drawDelays } from "../../../src/fleet/simulate/network/faults.ts";
-import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { drawFleet, entriesOf } from "../../../src/fleet/simulate/draw_fleet.ts";
 import {
   HOSTILE_BEHAVIOURS,
   HostileHost,
@@ -48,6 +48,56 @@ Deno.test("drawFleet() refuses too many hosts and unknown software", () => {
     InputError,
     "there is no such software; ",
   );
+});
+
+Deno.test("drawFleet() crowds hosts into few networks on request", () => {
+  const plan = { servers: 800, range: { start: 0x7f100000, end: 0x7f200000 }, software: ["bds"] };
+  const addressesOf = (seed: number, crowded: boolean) =>
+    drawFleet({ ...plan, seed, crowded }).map(({ endpoint }) => endpoint.address as number);
+  const sizes = (addresses: readonly number[], size: number) =>
+    Object.values(Object.groupBy(addresses, (one) => Math.floor(one / size)))
+      .map((net) => net!.length);
+  for (const seed of [1, 2, 3, 4, 5]) {
+    const [even, crowded] = [addressesOf(seed, false), addressesOf(seed, true)];
+    assertEquals(addressesOf(seed, true), crowded);
+    assertEquals(new Set(crowded).size, 800);
+    assert(crowded.every((one) => one >= plan.range.start && one < plan.range.end));
+    const nets = sizes(crowded, 256);
+    const alone = nets.filter((servers) => servers === 1).length / nets.length;
+    assert(alone > 0.75 && alone < 0.9, `${alone} of the /24s have one server`);
+    const inLarge = nets.filter((servers) => servers >= 10).reduce((sum, one) => sum + one, 0);
+    assert(inLarge > 60, `${inLarge} servers in /24s of ten and more`);
+    assert(sizes(even, 256).every((servers) => servers < 10));
+    assert(sizes(crowded, 4096).length < sizes(even, 4096).length * 0.7);
+  }
+});
+
+Deno.test("drawFleet() fills every address of a crowded range once, and refuses IPv6", () => {
+  const plan = { seed: 1, software: ["bds"], crowded: true };
+  const range = { start: 0x7f1000f0, end: 0x7f100310 };
+  const addresses = drawFleet({ ...plan, servers: 544, range })
+    .map(({ endpoint }) => endpoint.address as number);
+  assertEquals(addresses.toSorted(), Array.from({ length: 544 }, (_, i) => range.start + i));
+  assertThrows(
+    () => drawFleet({ ...plan, servers: 1, range: { start: 1n, end: 9n } }),
+    InputError,
+    "Cannot place servers in clusters at ::1: use IPv4",
+  );
+});
+
+Deno.test("a server on every port has one manifest entry and the same reply on 201 ports", () => {
+  const plan = { servers: 2, range: RANGE, seed: 1, software: ["bdsEveryPort"], crowded: true };
+  const hosts = drawFleet(plan);
+  assertEquals(hosts.length, 402);
+  assertEquals(entriesOf(hosts).map(({ port, everyPort }) => [port, everyPort]), [
+    [19132, true],
+    [19132, true],
+  ]);
+  const ping = raknet.encodePing({ openOnly: false, time: 1n, guid: 2n });
+  const replies = hosts.slice(0, 201).map(({ responder }) => responder!.respond(ping, US, 0)[0]);
+  for (const reply of replies) assertEquals(reply, replies[0]);
+  const ports = hosts.slice(0, 201).map(({ endpoint }) => endpoint.port);
+  assertEquals([new Set(ports).size, Math.min(...ports), Math.max(...ports)], [201, 19032, 19232]);
 });
 
 Deno.test("drawFleet() omits TCP on request", () => {

@@ -51,6 +51,11 @@ export const FLEET = {
       help: "the addresses of the simulated hosts",
     },
     {
+      name: "crowded",
+      commands: ["fleet"],
+      help: "place hosts in clusters, as on the Internet: few crowded networks, most hosts alone",
+    },
+    {
       name: "software",
       commands: ["fleet"],
       takes: nameList(softwareNames),

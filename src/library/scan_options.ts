@@ -61,6 +61,29 @@ export interface ScanOptions extends ScanOrWatchOptions {
   readonly retries?: number;
   /** How long late replies are awaited at the end, milliseconds. Default: 5000; loopback: 1000. */
   readonly cooldownMs?: number;
+  /**
+   * Whether to probe in passes, each planned from the servers that earlier passes found. Default: each
+   * endpoint is probed once.
+   */
+  readonly adaptive?: boolean;
+  /**
+   * When an adaptive scan ends: after a percentage of one probe for each target address (`50%`), a
+   * number of probes (`200M`), or a time (`12h`). Default: `50%`.
+   */
+  readonly budget?: string | number;
+  /** Servers per million probes: an adaptive scan ends when passes find fewer. Default: it does not. */
+  readonly stopBelow?: number;
+  /**
+   * A database or a file of rows with servers that were known before: an adaptive scan probes those among
+   * the targets first. Default: none.
+   */
+  readonly known?: string;
+  /**
+   * Maximum number of probes of an adaptive scan to one /24 in each protocol.
+   *
+   * @default 16384
+   */
+  readonly netBudget?: number;
   /** Maximum number of endpoints to probe. Default: all. */
   readonly maxTargets?: number;
   /** Maximum number of records to yield. Default: all. */

@@ -38,5 +38,13 @@ export function usualProtocols(protocols: readonly Protocol[]): readonly Protoco
   return protocols.filter((one) => !one.onlyNamed && hasUsualPort(one));
 }
 
+/**
+ * The protocols of a list that the passes of an adaptive scan probe. The others only follow up: a few
+ * guesses of a forger match the tokens of their replies, and passes are planned from replies.
+ */
+export function sweptProtocols(protocols: readonly Protocol[]): readonly Protocol[] {
+  return protocols.filter(({ probe }) => !probe?.guessable);
+}
+
 /** The protocols of PROTOCOLS that a scan uses if `--protocol` names none. */
 export const USUAL_PROTOCOLS: readonly Protocol[] = usualProtocols(PROTOCOLS);

@@ -82,6 +82,75 @@ const REFUSED: [args: string[], message: string][] = [
   [["servers", "x.db", "--flag", "foo"], 'Cannot use --flag "foo": expected badUtf8, '],
   [["export", "x.db", "--flag", "cut,badUtf"], 'Cannot use --flag "badUtf": expected'],
   [["servers", "x.db", "--flag", "badUtf"], "; did you mean badUtf8?"],
+  [["scan", "10.0.0.1", "--budget", "5%"], "Cannot use --budget without --adaptive"],
+  [["scan", "10.0.0.1", "--stop-below", "5/M"], "Cannot use --stop-below without --adaptive"],
+  [["scan", "10.0.0.1", "--known", "a.db"], "Cannot use --known without --adaptive"],
+  [["scan", "10.0.0.1", "--net-budget", "5"], "Cannot use --net-budget without --adaptive"],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "--budget", "lots"],
+    'Cannot use --budget "lots": expected a',
+  ],
+  [
+    ["scan", "10.0.0.0/24", "--adaptive", "--budget", "10"],
+    "Cannot use --budget 10: it is 10 probes, and a pass has at least 5,000 at 1,000/s",
+  ],
+  [
+    ["scan", "10.0.0.0/24", "--adaptive", "--budget", "4999ms"],
+    "Cannot use --budget 4999ms: it is 4,999 probes, and a pass has at least 5,000 at 1,000/s",
+  ],
+  [
+    ["scan", "127.0.0.0/24", "--adaptive", "--budget", "1%"],
+    "Cannot use --budget 1%: it is 5 probes, and a pass has at least 102,912\n",
+  ],
+  [
+    ["scan", "10.0.0.0/24", "--adaptive", "--budget", "200M"],
+    "Cannot use --budget 200M: it is 200,000,000 probes, and there are 102,912 endpoints to probe",
+  ],
+  [
+    ["scan", "10.0.0.0/20", "--adaptive", "--budget", "300%", "-p", "25565"],
+    "Cannot use --budget 300%: it is 24,576 probes, and there are 8,192 endpoints to probe (100% is 8,192)",
+  ],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "--max-targets", "5"],
+    "Cannot use --max-targets with --adaptive: --budget limits its probes",
+  ],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "--seed", "1", "--from", "2:5"],
+    "Cannot use --from with --adaptive: --resume continues it",
+  ],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "--no-randomize"],
+    "Cannot use --no-randomize with --adaptive",
+  ],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "--rescan", "a.db"],
+    "Cannot use --rescan with --adaptive: --known names a database",
+  ],
+  [["scan", "10.0.0.1", "--adaptive", "-sL"], "Cannot use --list-targets with --adaptive"],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "--protocol", "raknet,sqp", "-p", "9000"],
+    "Cannot use --adaptive with --protocol sqp: all its targets would be probed in raknet first",
+  ],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "--protocol", "query"],
+    "Cannot use --adaptive with --protocol query: it only follows up",
+  ],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "-p", "U:1-1025,T:1"],
+    'Cannot use --ports "U:1-1025,T:1" with --adaptive: it names 1,025 UDP ports; at most 1,024',
+  ],
+  [
+    ["scan", "10.0.0.0/24", "fd00::7", "--adaptive"],
+    "Cannot scan fd00::7 with --adaptive: adaptive scans are for IPv4",
+  ],
+  [
+    ["scan", "10.0.0.0/24", "10.0.0.7:25566", "--adaptive"],
+    "Cannot scan 10.0.0.7:25566 with --adaptive: name targets without a port; --ports chooses",
+  ],
+  [
+    ["scan", "10.0.0.1", "--adaptive", "--known", "/nonexistent/rows.csv"],
+    'Cannot read "/nonexistent/rows.csv": there is no such file',
+  ],
   [["query"], "Cannot query: name a host"],
   [
     ["query", "127.0.0.1", "--timeout", "0ms"],

@@ -116,6 +116,11 @@ const SCAN: Both<ScanOptions> = [
   [{ downAfter: 2, keepMs: 90 * 86_400_000, textIndex: true, partitionByMonth: true }, [
     ...["--down-after", "2", "--keep", "90d", "--text-index", "--partition-by-month"],
   ]],
+  [{ adaptive: true, budget: "50%", stopBelow: 0.5, known: "k.csv", netBudget: 512 }, [
+    ...["--adaptive", "--budget", "50%", "--stop-below", "0.5/M", "--known", "k.csv"],
+    ...["--net-budget", "512"],
+  ]],
+  [{ adaptive: true, budget: 5000 }, ["--adaptive", "--budget", "5k"]],
   [{ maxTargets: 5, maxResults: 6, maxRuntimeMs: 90_000 }, [
     ...["--max-targets", "5", "--max-results", "6", "--max-runtime", "90s"],
   ]],
@@ -184,7 +189,7 @@ const WATCH: Both<WatchOptions> = [
 
 /** Options whose values are paths. */
 const PATHS = new Set([
-  ...["--input-file", "--rescan", "-b", "-o", "--opt-out-file", "--checkpoint"],
+  ...["--input-file", "--rescan", "--known", "-b", "-o", "--opt-out-file", "--checkpoint"],
   ...["--status-file", "--metadata-file", "--resume"],
   ...["--probe-token-file", "--webhook-template", "--webhook-spool"],
 ]);

@@ -22,7 +22,13 @@ export const CAMPAIGN_COMMANDS = {
       "The rate is the rate of the campaign. A worker sends its share: the rate divided by\n" +
       "--max-running, for each part that it scans.",
     lacks: {
-      "adaptive": NO_LOSS,
+      ...Object.fromEntries(
+        ["adaptive", "budget", "stop-below", "known", "net-budget"].map((name) => [
+          name,
+          "a campaign probes each endpoint of its parts; an adaptive scan runs on one machine, or " +
+          "on several with scan --shard",
+        ]),
+      ),
       "checkpoint": "workers keep the progress of parts in NATS",
       "engine": "each worker chooses its own: campaign work --engine",
       "max-results": "a worker does not know how many rows the others have written",

@@ -22,12 +22,14 @@ import type { Field } from "../../core/record.ts";
 import { parseMac } from "../../net/mac_address.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { AdaptiveBudget } from "../../scan/adaptive_setup.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
 import { parsePorts, type WrittenPorts, writtenPorts } from "../../targets/ports.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { parseShard, type Shard } from "../../targets/parts.ts";
 import {
+  parseTime,
   splitList,
   type ValueContext,
   type ValueType,
@@ -125,6 +127,31 @@ export const MAC: ValueType<Uint8Array> = valueType(
 export const SHARD: ValueType<Shard> = {
   ...valueType("I/N", "I/N with I from 1 to N, for example 2/4", parseShard),
   textOf: ({ index, count }: Shard) => `${index}/${count}`,
+};
+
+/** The budget of an adaptive scan: a percentage, a number of probes, or a time. */
+export const BUDGET: ValueType<AdaptiveBudget> = valueType(
+  "BUDGET",
+  "a percentage such as 50%, a number of probes such as 500k or 200M, or a time such as 30m or 12h",
+  (text) => {
+    const [, digits, unit] = /^(\d{1,15}(?:\.\d+)?)(%|[kKMG]|ms|[smh]|)$/.exec(text) ?? [];
+    const value = Number(digits);
+    if (!(value > 0)) return undefined;
+    if (unit === "%") return { share: value / 100 };
+    const probes = value * { "": 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9 }[unit]!;
+    if (Number.isSafeInteger(probes)) return { probes };
+    const ms = parseTime(text);
+    return ms === undefined ? undefined : { ms };
+  },
+);
+
+/** A number of servers per million probes. */
+export const YIELD: ValueType<number> = {
+  ...valueType("N/M", "servers per million probes, such as 5/M or 0.5/M", (text) => {
+    const [, digits] = /^(\d{1,9}(?:\.\d+)?)\/M$/.exec(text) ?? [];
+    return Number(digits) > 0 ? Number(digits) : undefined;
+  }),
+  textOf: (value: number) => `${value}/M`,
 };
 
 /** The position at which a scan starts: `2:1500`, `T:3:0`, `2:1500,T:3:0`. */

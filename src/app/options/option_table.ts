@@ -13,7 +13,7 @@ import { FLEET } from "./groups/fleet.ts";
 import { OUTPUT } from "./groups/output.ts";
 import { SELECTION } from "./groups/selection.ts";
 import { SPEED } from "./groups/speed.ts";
-import { ORDER, TARGETS } from "./groups/targets.ts";
+import { ADAPTIVE, ORDER, TARGETS } from "./groups/targets.ts";
 import type {
   CamelCase,
   Option,
@@ -26,6 +26,7 @@ import type {
 const TABLE = [
   TARGETS,
   ORDER,
+  ADAPTIVE,
   SPEED,
   SELECTION,
   OUTPUT,

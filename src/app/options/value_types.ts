@@ -270,7 +270,7 @@ export const PERCENT: ValueType<number> = valueType("PERCENT", "a number from 0 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** Parses a time of at most 30 days as milliseconds. */
-function parseTime(text: string): number | undefined {
+export function parseTime(text: string): number | undefined {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
   const value = Number(digits) * UNITS[unit];
   return value <= 30 * 24 * UNITS.h ? value : undefined;

@@ -35,7 +35,8 @@ export interface TargetRequest
     & Pick<
       ScanOptions,
       "inputFile" | "exclude" | "excludeFile" | "ports" | "allowPrivate" | "quiet"
-    >;
+    >
+    & Partial<Pick<ScanOptions, "known">>;
   readonly databases: Pick<DatabasePlan, "places">;
   readonly context: CallContext;
 }
@@ -61,8 +62,15 @@ export async function locateTargets(
 ): Promise<LocatedTargets> {
   const { options, choice, resumed, saved, optedOut = [], context: { nameOf } } = request;
   const found = saved?.found ?? await lookUpTargets(request, network);
-  const named = composeTargets(found, [...await network.optOuts.read(), ...optedOut]);
+  const isAdaptive = choice.adaptive !== undefined;
+  // The known servers of an adaptive scan are no targets by themselves.
+  const composed = composeTargets(
+    isAdaptive ? { ...found, known: [] } : found,
+    [...await network.optOuts.read(), ...optedOut],
+  );
+  const named = { ...composed, known: found.known };
   const whole = named.targets;
+  if (isAdaptive) (await import("./adaptive_choice.ts")).checkAdaptiveTargets(whole);
   if (saved !== undefined && orderDigest(whole, choice) !== saved.order) {
     throw new InputError(
       `Cannot ${
@@ -76,7 +84,7 @@ export async function locateTargets(
     requirePorts(whole, choice.protocols, choice.ports, advice);
   }
   const { seed, shard = { index: 1, count: 1 } } = choice.order;
-  return { found, whole, named: shardOf(named, shard, seed) };
+  return { found, whole, named: shardOf(named, shard, seed, isAdaptive) };
 }
 
 /** Resolves the targets and exclusions of a new scan. */
@@ -91,8 +99,9 @@ async function lookUpTargets(
   }
   refuseFiles(words);
   const { warn } = context;
-  const usesServices = options.ports === undefined && haveService(choice.protocols);
-  return await findTargets({
+  const usesServices = options.ports === undefined && choice.adaptive === undefined &&
+    haveService(choice.protocols);
+  const found = await findTargets({
     words,
     files: await readTargetFiles(paths),
     exclude: options.exclude,
@@ -104,6 +113,17 @@ async function lookUpTargets(
     note: options.quiet ? () => {} : context.note,
     allowPrivate: options.allowPrivate,
   });
+  if (options.known === undefined) return found;
+  const { knownBefore } = await import("../targets/rescan_targets.ts");
+  const { servers, optedOut } = await knownBefore(
+    options.known,
+    choice.protocols,
+    databases.places,
+    connectionEnvironment(warn),
+    warn,
+  );
+  const known = servers.map(({ endpoint, protocols }) => ({ endpoint, protocols }));
+  return { ...found, excluded: [...found.excluded, ...optedOut], known };
 }
 
 /** Reads files of targets, which may contain rows. */

@@ -6,6 +6,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Network } from "../../net/network.ts";
+import type { AdaptiveSetup } from "../../scan/adaptive_setup.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { networkOf } from "../call_context.ts";
 import { chooseEngine, type Engine, spareThreads } from "../engines/choose_engine.ts";
@@ -13,8 +14,9 @@ import { engineConditions } from "../engines/load_engines.ts";
 import type { OptionForm } from "../options/given_options.ts";
 import { checkMarks } from "../resume/read_resumed_scan.ts";
 import { type Configuration, lastingOptions, orderDigest } from "../resume/scan_configuration.ts";
+import type { NamedTargets } from "../targets/find_targets.ts";
 import { requirePermission } from "../targets/require_permission.ts";
-import { type Plan, planScan } from "../targets/scan_plan.ts";
+import { type Plan, type PlanInput, planScan } from "../targets/scan_plan.ts";
 import { type LocatedTargets, locateTargets } from "./locate_targets.ts";
 import type { ScanRequest } from "./read_scan.ts";
 import { scanSelection } from "./scan_choice.ts";
@@ -24,6 +26,8 @@ import { type ChosenLimits, fastest, scanLimits } from "./scan_rates.ts";
 export interface PreparedScan extends ScanRequest, LocatedTargets {
   /** What is probed, and in which order. */
   readonly selection: ScanSelection;
+  /** The options of an adaptive scan; `undefined`: each endpoint is probed once. */
+  readonly adaptive: AdaptiveSetup | undefined;
   /** Rates, timeouts and numbers. */
   readonly limits: ChosenLimits;
   /** What would be sent, and how long it takes. */
@@ -70,7 +74,10 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   const limits = scanLimits(options, located.whole, choice);
   const selection = scanSelection(choice, located.named);
   const { retries } = limits;
-  const plan = planScan({ ...selection, limits: { retries, rates: fastest(limits) } });
+  const input = { ...selection, limits: { retries, rates: fastest(limits) } };
+  const { adaptive, plan } = choice.adaptive === undefined
+    ? { adaptive: undefined, plan: planScan(input) }
+    : await planAdaptive(request, located.named, input, limits);
   checkMarks(selection.order.from, plan.passes, resumed?.path);
   const isPortable = options.listTargets || context.network !== undefined;
   const engine: Engine = isPortable
@@ -81,5 +88,25 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
     requirePermission(located.whole, plan, options.iHavePermission, permission);
   }
   const threads = options.threads ?? spareThreads(options, engine, fastest(limits));
-  return { ...request, ...located, selection, limits, plan, engine, threads, network };
+  return { ...request, ...located, selection, adaptive, limits, plan, engine, threads, network };
+}
+
+/**
+ * Plans an adaptive scan.
+ *
+ * @throws InputError for a budget that does not fit the targets and the rate.
+ */
+async function planAdaptive(
+  { choice, given: { given } }: ScanRequest,
+  { known }: NamedTargets,
+  input: PlanInput,
+  { rates: { rate } }: ChosenLimits,
+): Promise<Required<Pick<PreparedScan, "adaptive" | "plan">>> {
+  const { adaptiveSetup } = await import("./adaptive_choice.ts");
+  const plans = await import("../targets/adaptive_plan.ts");
+  const adaptive = adaptiveSetup(choice, known);
+  const scale = plans.adaptiveScale(input, rate);
+  const [text] = given.get("budget") ?? [];
+  if (text !== undefined) plans.checkBudget(adaptive.budget, text, scale);
+  return { adaptive, plan: plans.planAdaptiveScan({ ...input, adaptive }, scale) };
 }

@@ -90,21 +90,21 @@ export async function readScan(
   await using opening = new AsyncDisposableStack();
   const resumed = await readOrigin(secret, context);
   if (resumed !== undefined) opening.use(resumed.writtenRows);
-  const request = requestOf(secret, context, resumed, isPassing);
+  const request = await requestOf(secret, context, resumed, isPassing);
   return { ...request, opened: opening.move() };
 }
 
 /** Reads the options of a new or a resumed scan. */
-function requestOf(
+async function requestOf(
   secret: GivenOptions,
   context: ScanContext,
   resumed: Resumed | undefined,
   isPassing: boolean,
-): Omit<ScanRequest, "opened"> {
+): Promise<Omit<ScanRequest, "opened">> {
   const written = resumed === undefined ? secret : withPasswords(resumed, secret);
   const options: ScanOptions = readOptions("scan", written, context);
   const databases = planDatabases(options);
-  const choice = scanChoice(options, randomSeed, resumed?.checkpoint.marks);
+  const choice = await choiceOf(options, resumed);
   const order = options.sort && ROW_ORDERS[options.sort];
   const isNamed = OUTPUT_OPTIONS.some((name) => written.given.has(name));
   const outputs = context.takesRows && !isNamed
@@ -138,6 +138,17 @@ function requestOf(
     context,
     report: options.quiet ? () => {} : context.warn,
   };
+}
+
+/** The choice of a new or a resumed scan, which may be adaptive. */
+async function choiceOf(options: ScanOptions, resumed: Resumed | undefined): Promise<ScanChoice> {
+  const { adaptive, budget, stopBelow, known, netBudget } = options;
+  const choice = scanChoice(options, randomSeed, resumed?.checkpoint.marks);
+  if (adaptive) return (await import("./adaptive_choice.ts")).adaptiveChoice(options, choice);
+  const given = { "budget": budget, "stop-below": stopBelow, known, "net-budget": netBudget };
+  const [name] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  if (name === undefined) return choice;
+  throw new InputError(`Cannot use --${name} without --adaptive`);
 }
 
 /** Reads the scan that the option `resume` names. */

@@ -194,6 +194,7 @@ function setupOf(
       responders: openedScan.responders,
     },
     order,
+    adaptive: scan.adaptive,
     limits: { ...limits, ...capacity },
     interviews: { ...scanInterviews(options), attach },
     io: {

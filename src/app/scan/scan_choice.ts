@@ -6,6 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
+import type { AdaptiveSetup } from "../../scan/adaptive_setup.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type {
   ScanInterviews,
@@ -27,6 +28,8 @@ export type ScanOptions = OptionsOf<"scan">;
 export interface ScanChoice
   extends ProtocolSelection, Required<Pick<ScanTargets, "ports" | "queriesKnown">> {
   readonly order: Omit<ScanOrder, "first">;
+  /** The budgets of an adaptive scan. The first port of each protocol is then its default port. */
+  readonly adaptive?: Omit<AdaptiveSetup, "known">;
 }
 
 /** The options from which a choice is made. */
@@ -64,12 +67,13 @@ export function scanChoice(
 
 /** The endpoints that a scan probes, and their order. */
 export function scanSelection(
-  { order, protocols, allProtocols, ports, queriesKnown }: ScanChoice,
+  { order, protocols, allProtocols, ports, queriesKnown, adaptive }: ScanChoice,
   named: NamedTargets,
 ): ScanSelection {
   const { targets: addresses, known, optedOut, first } = named;
   const { names, services, knownNames, requests } = named;
-  const probed = { addresses, protocols, allProtocols, ports, known, queriesKnown };
+  const before = adaptive === undefined ? known : undefined;
+  const probed = { addresses, protocols, allProtocols, ports, known: before, queriesKnown };
   return {
     targets: { ...probed, names, services, knownNames, requests, optedOut, responders: [] },
     order: { ...order, first },

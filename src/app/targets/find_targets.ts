@@ -201,19 +201,25 @@ export function composeTargets(
 /**
  * The targets of a shard: whole networks, and the known servers in them.
  *
+ * @param isAdaptive Whether the scan is adaptive. Its shards consist of larger networks.
+ *
  * @throws InputError when there are fewer networks than shards, and this shard has none.
  */
 export function shardOf(
   named: NamedTargets,
   { index, count }: Shard,
   seed: number | undefined,
+  isAdaptive: boolean,
 ): NamedTargets {
   if (count === 1) return named;
-  const parts = new Parts(named.targets, count, seed);
+  const parts = isAdaptive
+    ? Parts.forDiscovery(named.targets, count, seed!)
+    : new Parts(named.targets, count, seed);
   if (index > parts.networks) {
     const networks = countOf(parts.networks, "network");
+    const size = isAdaptive ? "/20" : "/24, IPv6: /48";
     throw new InputError(
-      `Cannot use --shard ${index}/${count}: the targets are in ${networks} (/24, IPv6: /48), and ` +
+      `Cannot use --shard ${index}/${count}: the targets are in ${networks} (${size}), and ` +
         "a network is not divided",
     );
   }

@@ -1,11 +1,12 @@
 /**
- * Reads the known servers of a database, to probe them again.
+ * Reads known servers: those of a database, to probe them again, and those that an adaptive scan begins with.
  *
  * @module
  */
-import type { Endpoint } from "../../core/address.ts";
+import { type Endpoint, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { jitterOf, overdue, PRIOR_SCALE } from "../../discovery/freshness.ts";
+import { sweptProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { allEndpoints } from "../../store/server_queries.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
@@ -20,6 +21,7 @@ import { namedPlace } from "../databases/select_servers.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { isLater } from "../../sweep/mark_history.ts";
 import type { Shard } from "../../targets/parts.ts";
+import { readServerRows } from "./servers_in_files.ts";
 
 /** A known server of a database. */
 export interface KnownServer {
@@ -132,4 +134,46 @@ export async function knownToRescan(
       known.optedOut.length > 0 ? " that has not opted out" : ""
     }`,
   );
+}
+
+/**
+ * The servers that were known before an adaptive scan: those of a database, or of a file of rows.
+ *
+ * @param report Receives a line for each cell that cannot be read, and with the number of skipped lines.
+ * @throws InputError when they cannot be read, or none of them speaks a swept protocol.
+ */
+export async function knownBefore(
+  text: string,
+  protocols: readonly Protocol[],
+  written: readonly DatabaseLocation[],
+  environment: ConnectionEnvironment,
+  report: (line: string) => void,
+): Promise<RescanServers> {
+  const place = parseDatabaseLocation(text);
+  const { servers, optedOut } = place === undefined
+    ? { servers: await knownInFile(text, protocols, report), optedOut: [] }
+    : await readKnown(place, written, environment, report, protocols);
+  const names = sweptProtocols(protocols).map(({ name }) => name);
+  const usable = servers.filter(({ protocols }) => names.some((name) => protocols.includes(name)));
+  if (usable.length > 0) return { servers: usable, optedOut };
+  throw new InputError(
+    `Cannot use --known ${place?.path ?? text}: ` +
+      (servers.length === 0
+        ? "there is no server in it"
+        : `its servers are known of another protocol; the scan probes ${names.join(", ")}`),
+  );
+}
+
+/** The servers in a file of rows. A server without a protocol counts as known in all of them. */
+async function knownInFile(
+  path: string,
+  protocols: readonly Protocol[],
+  report: (line: string) => void,
+): Promise<readonly KnownServer[]> {
+  const servers: KnownServer[] = [];
+  for await (const { host, port, protocol, protocols: names } of readServerRows(path, report)) {
+    const spoken = protocol === "" ? protocols.map(({ name }) => name) : spokenOf(names, protocols);
+    servers.push({ endpoint: { address: parseAddress(host)!, port }, protocols: spoken });
+  }
+  return servers;
 }

@@ -13,6 +13,7 @@ import {
   type KnownPlan,
 } from "../../scan/inspect_stage/known_server_plan.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { PassScale } from "../../scan/adaptive_setup.ts";
 import { densityOf } from "../../targets/density.ts";
 import { type Pass, spaceOf } from "../../sweep/passes.ts";
 import type { Segment } from "../../targets/space.ts";
@@ -40,6 +41,22 @@ export interface Interviews {
   readonly probes: Readonly<Record<Protocol["transport"], number>>;
 }
 
+/** The plan of an adaptive scan. */
+export interface AdaptivePlan extends PassScale {
+  /** Number of endpoints that may be probed, in all swept protocols. */
+  readonly endpoints: number;
+  /** Maximum number of probes. */
+  readonly budget: number;
+  /** Number of known servers. Those among the targets are probed first. */
+  readonly known: number;
+  /** Number of passes that reach the budget. */
+  readonly passes: number;
+  /** Maximum number of probes to one /24. */
+  readonly perNetwork: number;
+  /** Servers per million probes below which the scan ends; 0: it does not end then. */
+  readonly stopBelow: number;
+}
+
 /** The plan of a scan: what it sends, and how long it takes. */
 export interface Plan {
   /** The passes over UDP, and the concurrent ones over TCP. */
@@ -62,6 +79,11 @@ export interface Plan {
   readonly limitedBy: DurationLimit;
   /** Minimum duration of sending, seconds. */
   readonly seconds: number;
+  /**
+   * The plan of an adaptive scan. `passes` then has one pass for each swept protocol, with the most that
+   * it may send, and the duration is that of the whole budget at the rate limit.
+   */
+  readonly adaptive?: AdaptivePlan;
 }
 
 /** The input of a plan. */

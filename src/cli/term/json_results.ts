@@ -34,9 +34,16 @@ export const JSON_RESULTS = {
       "`host_rate`; `null`: no limit",
     engine: "`name`, `threads`, and the `route` of an engine that writes frames",
     limited_by: "the option that limits the speed; `null`: this machine",
-    duration_s: "minimum duration, seconds",
+    duration_s: "minimum duration, seconds; with `--adaptive`: until the budget is spent",
     duration_unanswered_s: "minimum duration if no host accepts or refuses a connection, seconds",
     outputs: "a list: `path`, `format`",
+  },
+  "scan --dry-run --adaptive": {
+    adaptive:
+      "besides those of `scan --dry-run`: `budget`, probes; `even_sweep`: one probe for each " +
+      "address; `endpoints` that may be probed; `known` servers; number of `passes`; " +
+      "`max_per_network`, probes to a /24; `stop_below`, servers per million probes; `small`: " +
+      "whether there are too few addresses to gain anything below 10%",
   },
   "campaign submit --dry-run": {
     name: "the name of the campaign",

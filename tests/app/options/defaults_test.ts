@@ -31,7 +31,8 @@ function reported(command: Command, option: string): string | undefined {
 const WORDED = new Set([
   ...["ports", "protocol", "rate", "net-rate", "host-rate", "timeout", "cooldown", "engine"],
   ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-spool", "format"],
-  ...["webhook-format", "webhook-events", "threads"],
+  ...["webhook-format", "webhook-events", "threads", "budget"],
+  "net-budget",
 ]);
 const WORDED_FOR = new Set([
   ...["scan seed", "watch concurrency", "export sort", "campaign submit seed"],

@@ -26,7 +26,7 @@ import {
   type ValueType,
   wholeNumber,
 } from "../../../src/app/options/value_types.ts";
-import { HOST_NAME } from "../../../src/app/options/domain_value_types.ts";
+import { BUDGET, HOST_NAME, YIELD } from "../../../src/app/options/domain_value_types.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { withMessages } from "../../cli/failing_streams.ts";
@@ -139,6 +139,23 @@ for (
       ...["999", "0.9k", "1000.1G", "1T", ""],
     ]],
     ["a cap", CAP, { "off": "off", "1": 1, "1M": 1e6 }, ["0", "1000001", "1.5", "on", ""]],
+    [
+      "a budget",
+      BUDGET,
+      {
+        "50%": { share: 0.5 },
+        "250.5%": { share: 2.505 },
+        "500": { probes: 500 },
+        "1.5k": { probes: 1500 },
+        "200M": { probes: 2e8 },
+        "2G": { probes: 2e9 },
+        "12h": { ms: 43_200_000 },
+        "90m": { ms: 5_400_000 },
+        "800ms": { ms: 800 },
+      },
+      ["", "0", "0%", "0h", "-5", "5 %", "1.5", "200X", "1e6", "31d", "721h", "lots"],
+    ],
+    ["a yield", YIELD, { "5/M": 5, "0.5/M": 0.5 }, ["", "5", "0/M", "-1/M", "5/k", "5/m", "/M"]],
     ["a percentage", PERCENT, { "0": 0, "50%": 0.5, "100": 1, "2.5": 0.025 }, [
       ...["100.1", "-1", "%", "1%%", ""],
     ]],

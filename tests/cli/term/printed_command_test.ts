@@ -134,6 +134,9 @@ const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   "they order or divide targets": ["seed", "no-randomize", "shard", "from"],
   "they end a scan that a command of 64 endpoints does not reach": ["max-results", "max-runtime"],
   "they send more": ["verify"],
+  "they plan passes over many targets": [
+    ...["adaptive", "budget", "stop-below", "known", "net-budget"],
+  ],
   "sender threads obey the same limits": ["threads"],
   "they write, prune or format": [
     ...["format", "oD", "oJ", "oG", "oL", "append", "fields", "sort", "keep", "json"],

@@ -4,10 +4,11 @@
  * @module
  */
 import { withoutPassword } from "../../databases/connection_environment.ts";
-import { PORTS, POSITION, PROTOCOL_LIST, SHARD } from "../domain_value_types.ts";
+import { DEFAULTS } from "../../settings/defaults.ts";
+import { BUDGET, PORTS, POSITION, PROTOCOL_LIST, SHARD, YIELD } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { broadcastPortsText, defaultProtocols, protocolHelp } from "../protocol_help.ts";
-import { anyText, FILE, wholeNumber } from "../value_types.ts";
+import { anyText, COUNT, FILE, wholeNumber } from "../value_types.ts";
 
 /** The largest seed: whole numbers up to it are exact. */
 const MAX_SEED = Number.MAX_SAFE_INTEGER;
@@ -123,6 +124,49 @@ export const ORDER = {
       takes: POSITION,
       default: "1:0",
       help: "start at the position that a stopped scan printed; T: marks a position over TCP",
+    },
+  ],
+} as const satisfies OptionGroup;
+
+/** Options of adaptive scans. */
+export const ADAPTIVE = {
+  title: "Adaptive scans",
+  options: [
+    {
+      name: "adaptive",
+      commands: ["scan"],
+      help: "probe in passes: each is planned from the servers that earlier passes found",
+    },
+    {
+      name: "budget",
+      commands: ["scan"],
+      takes: BUDGET,
+      onResume: "free",
+      defaultText: `${100 * DEFAULTS.adaptive.share}%`,
+      help: "with --adaptive: end after 50% (of one probe for each target address), after 200M " +
+        "probes (k, M, G), or after 12h (s, m, h)",
+    },
+    {
+      name: "stop-below",
+      commands: ["scan"],
+      takes: YIELD,
+      onResume: "free",
+      help: "with --adaptive: end when passes find fewer servers per million probes, such as 5/M",
+    },
+    {
+      name: "known",
+      commands: ["scan"],
+      takes: { ...FILE, placeholder: "DATABASE|FILE" },
+      withoutSecrets: withoutPassword,
+      help: "with --adaptive: servers that were known before, from a database or a file of rows; " +
+        "those among the targets are probed first",
+    },
+    {
+      name: "net-budget",
+      commands: ["scan"],
+      takes: COUNT,
+      defaultText: `${DEFAULTS.adaptive.netBudget}`,
+      help: "with --adaptive: maximum number of probes to a /24 in each protocol",
     },
   ],
 } as const satisfies OptionGroup;

@@ -25,6 +25,7 @@ import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
 import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
+import { adaptivePortsText, adaptiveRows, isAdaptive, wholeSeconds } from "./adaptive_plan_text.ts";
 
 /** A row of a plan; a row without a text is left out. */
 export type Row = readonly [name: string, text: string | undefined];
@@ -47,6 +48,7 @@ export function writtenBy({ outputs, databases }: Pick<PlannedScan, "outputs" | 
 /** The plan of a scan as lines. */
 export function planLines(planned: PlannedScan): string[] {
   const { plan, whole, named, selection, limits } = planned;
+  const adaptive = isAdaptive(planned) ? planned : undefined;
   const { seed, shard = WHOLE } = selection.order;
   const needed = permissionNeeded(whole);
   const rows: readonly Row[] = [
@@ -55,18 +57,27 @@ export function planLines(planned: PlannedScan): string[] {
     ["rescan", knownText(named.first.length, plan)],
     ["excluded", excludedText(named) + (shard.count > 1 ? ", in all shards" : "")],
     ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
-    ["ports", portsText(selection)],
+    ["ports", adaptive === undefined ? portsText(selection) : adaptivePortsText(selection)],
     ["order", seed === undefined ? "ascending" : `shuffled, --seed ${seed}`],
     ["shard", `${shard.index}/${shard.count}`],
     ["suppression", suppressionText(plan)],
-    ["passes", passesText(plan)],
-    ["probes", probesText(plan)],
-    ["connections", connectionsText(plan, limits)],
+    ...adaptive === undefined
+      ? [
+        ["passes", passesText(plan)],
+        ["probes", probesText(plan)],
+        ["connections", connectionsText(plan, limits)],
+      ] as const
+      : adaptiveRows(adaptive),
     ["verify", joined(verificationsOf(planned))],
     ["limits", limitsText(limits)],
     ["engine", engineText(planned)],
     ["limited by", plan.limitedBy === "nothing" ? "this machine" : `--${plan.limitedBy}`],
-    ["duration", durationText(planned)],
+    [
+      "duration",
+      adaptive === undefined
+        ? durationText(planned)
+        : `${clockTime(wholeSeconds(adaptive))} until the budget is spent`,
+    ],
     [
       "outputs",
       writtenBy(planned).map(({ path, format }) => `${path} (${format.name})`).join(", "),

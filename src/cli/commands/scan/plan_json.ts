@@ -9,6 +9,7 @@ import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
 import { resultLine } from "../../term/json_results.ts";
+import { adaptiveJson, isAdaptive, wholeSeconds, windowsOf } from "./adaptive_plan_text.ts";
 import {
   minSeconds,
   type PlannedScan,
@@ -25,6 +26,7 @@ export function planJson(
   planned: PlannedScan,
 ): string {
   const { plan, whole, named, selection, limits, engine, threads } = planned;
+  const adaptive = isAdaptive(planned) ? planned : undefined;
   const { seed = null, shard = WHOLE } = selection.order;
   const { udp, tcp } = maxSent(plan);
   return resultLine("scan --dry-run", {
@@ -32,8 +34,9 @@ export function planJson(
     srv_records: requestsOf(named),
     known_servers: knownCounts(named, plan),
     permission: permissionNeeded(whole) ?? null,
-    ports: sentPorts(selection)
-      .map((sent) => ({ ...sent, ports: portList(sent.ports) })),
+    ports: adaptive === undefined
+      ? sentPorts(selection).map((sent) => ({ ...sent, ports: portList(sent.ports) }))
+      : windowsOf(selection),
     seed,
     shard,
     suppression: plan.detectionPasses
@@ -46,9 +49,10 @@ export function planJson(
     limits: limitsOf(limits),
     engine: { name: engine.name, threads, route: engine.route ?? null },
     limited_by: plan.limitedBy === "nothing" ? null : plan.limitedBy,
-    duration_s: minSeconds(plan, limits),
+    duration_s: adaptive === undefined ? minSeconds(plan, limits) : wholeSeconds(adaptive),
     duration_unanswered_s: unansweredSeconds(planned),
     outputs: writtenBy(planned).map(({ path, format: { name: format } }) => ({ path, format })),
+    ...adaptive && { adaptive: adaptiveJson(adaptive) },
   });
 }
 

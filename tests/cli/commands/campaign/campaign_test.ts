@@ -406,7 +406,8 @@ Deno.test("a submit is refused with the reason: options of other commands, targe
     const [option, reason] of [
       ["--rescan", "servers of a database change while workers scan; write them into a file"],
       ["--max-results", "a worker does not know"],
-      ["--adaptive", "workers share one rate"],
+      ["--adaptive", "a campaign probes each endpoint of its parts"],
+      ["--net-budget", "a campaign probes each endpoint of its parts"],
       ["--shard", "a campaign divides its targets by itself"],
       ["--resume", "workers continue unfinished parts by themselves"],
       ["-o", "rows go to the database of campaign collect"],

@@ -1,0 +1,66 @@
+/**
+ * The dry run of an adaptive scan. Covers src/cli/commands/scan/adaptive_plan_text.ts and
+ * src/cli/commands/scan/dry_run.ts.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { runHere } from "../run_here.ts";
+
+const SCAN = ["scan", "10.0.0.0/12", "--adaptive", "--seed", "5", "--engine", "portable"];
+
+/** The rows of a plan, by name. */
+async function planOf(...args: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const { code, stdout, stderr } = await runHere([...SCAN, ...args, "--dry-run"]);
+  assertEquals([code, stderr], [0, ""]);
+  return new Map(
+    stdout.trimEnd().split("\n").map((line) => [line.slice(0, 13).trim(), line.slice(13)]),
+  );
+}
+
+Deno.test("the dry run of an adaptive scan prints its ports, budget, passes and networks", async () => {
+  const plan = await planOf();
+  assertEquals(plan.get("ports"), "raknet 19032-19232, first 19132; slp 25465-25665, first 25565");
+  // 50% of two probes for each of 1,048,576 addresses
+  assertEquals(
+    plan.get("budget"),
+    "1,048,576 probes of 421,527,552, 50% of one for each address",
+  );
+  assertEquals(plan.get("passes"), "69, each planned from the servers of those before");
+  assertEquals(plan.get("networks"), "at most 32,768 probes to a /24");
+  // 1,049 s of sending, 68 waits of 2 s, and the cooldown of 5 s
+  assertEquals(plan.get("duration"), "00:19:50 until the budget is spent");
+  for (const name of ["note", "known", "probes", "connections"]) assert(!plan.has(name), name);
+});
+
+Deno.test("the dry run names the end by --stop-below, and says that few targets gain nothing", async () => {
+  const plan = await planOf("--exclude", "10.0.0.0", "--stop-below", "5/M", "--budget", "1h");
+  assertEquals(
+    plan.get("budget"),
+    "3,600,000 probes of 421,527,150, 171.7% of one for each address; less if passes find fewer " +
+      "than 5 servers per million probes",
+  );
+  assertEquals(
+    plan.get("note"),
+    "fewer than 1,048,576 addresses: an adaptive scan gains nothing below 10%",
+  );
+});
+
+Deno.test("the dry run as JSON has the numbers of its text", async () => {
+  const { code, stdout } = await runHere([...SCAN, "--protocol", "raknet", "--dry-run", "--json"]);
+  assertEquals(code, 0);
+  const plan = JSON.parse(stdout);
+  assertEquals(plan.adaptive, {
+    budget: 524_288,
+    even_sweep: 1_048_576,
+    endpoints: 201 * 1_048_576,
+    known: 0,
+    passes: 54, // 20 of 5,000 probes, and 34 that grow by a twentieth
+    max_per_network: 16_384,
+    stop_below: 0,
+    small: false,
+  });
+  assertEquals(plan.ports, [
+    { protocol: "raknet", interviews: false, ports: "19032-19232", first: 19132 },
+  ]);
+  assertEquals([plan.probes, plan.connections], [524_288, 0]);
+  assertEquals(plan.duration_s, 524.288 + 53 * 2 + 5);
+});

@@ -1,0 +1,233 @@
+/**
+ * Adaptive discovery: plans a scan in passes, each from what the passes before have found.
+ *
+ * @module
+ */
+import { type Address } from "../core/address.ts";
+import type {
+  Discovery,
+  DiscoveryOptions,
+  DiscoveryPass,
+  Estimate,
+  PassInput,
+  PassResult,
+} from "./contract.ts";
+import { Digest } from "./pass/digest.ts";
+import { estimate } from "./estimate.ts";
+import { fold } from "./fold.ts";
+import type { Caps } from "./pass/hot_pass.ts";
+import { Planner } from "./planner.ts";
+import { RankOrder } from "./counters/rank_order.ts";
+import { CostsByLevel, levelBelow, scoreOf, waterLevel } from "./pass/water_level.ts";
+
+/** Shares of a pass: of all probes before it, and of one probe for each target address. */
+const OF_SPENT = 0.05;
+const OF_EVEN_SWEEP = 0.0005;
+/** Shortest duration of a pass, s. */
+const MIN_SECONDS = 5;
+/** Candidates below this share of the last water level are looked at only if the pass lacks some. */
+const BELOW_LEVEL = 0.25;
+/** A pass is filled up while it lacks more than this share of its probes, so many times at most. */
+const LACK = 0.02;
+const FILLS = 8;
+/** Water level of a pass that probes known servers: above all others. */
+const KNOWN_LEVEL = 1;
+
+/** Plans and folds passes of several protocols, which share one water level. */
+export class AdaptiveDiscovery implements Discovery {
+  readonly #planners: readonly Planner[];
+  #next = 0;
+  #spent = 0;
+  /** The planned pass. */
+  #planned: DiscoveryPass | undefined;
+  /** The water level of the last pass. */
+  #level = 0;
+  #loss = 0;
+  /** New servers and probes of the last two passes. */
+  #recent: { readonly servers: number; readonly probes: number }[] = [];
+
+  /** Creates a discovery that has probed nothing. */
+  constructor(private readonly options: DiscoveryOptions) {
+    const order = new RankOrder(options.seed);
+    this.#planners = options.targets.map((one) => new Planner(one, order, options.netBudget));
+  }
+
+  /** Number of the next pass to plan, from 0. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Number of planned probes of all folded passes. */
+  get spent(): number {
+    return this.#spent;
+  }
+
+  /** Number of servers that were found. */
+  get found(): number {
+    return this.#planners.reduce((sum, { found }) => sum + found, 0);
+  }
+
+  /** Servers per million probes in the last two folded passes. */
+  get recentYield(): number {
+    const sum = (of: "servers" | "probes") => this.#recent.reduce((all, one) => all + one[of], 0);
+    return sum("probes") === 0 ? 0 : 1e6 * sum("servers") / sum("probes");
+  }
+
+  /** One probe for each target address, for all protocols. */
+  get evenSweep(): number {
+    return this.#planners.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Memory of the counters, bytes. */
+  get bytes(): number {
+    return this.#planners.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /**
+   * The usual number of probes of the next pass: a share of those before, so that the number of
+   * passes grows slowly, but at least five seconds at the rate.
+   *
+   * @param rate Packets per second.
+   */
+  nextBudget(rate: number): number {
+    const share = Math.max(OF_SPENT * this.#spent, OF_EVEN_SWEEP * this.evenSweep);
+    return Math.ceil(Math.max(share, MIN_SECONDS * rate));
+  }
+
+  /**
+   * Plans the next pass.
+   *
+   * @throws Error if a pass is planned already.
+   */
+  plan({ probes, perNetwork, perHost, lossPerMille }: PassInput): DiscoveryPass {
+    if (this.#planned !== undefined) throw new Error("A pass is planned that was not folded");
+    const caps = { perNetwork, perHost, netBudget: this.options.netBudget };
+    this.#loss = lossPerMille / 1000;
+    for (const planner of this.#planners) planner.begin();
+    if (this.#planKnown(probes, caps)) this.#level = KNOWN_LEVEL;
+    else this.#level = this.#planUnits(probes, caps);
+    return this.#planned = this.#passOf(this.#level);
+  }
+
+  /** Ends the planned pass with its results, one for each protocol. */
+  fold(results: readonly PassResult[]): void {
+    if (this.#planned === undefined) throw new Error("No pass is planned");
+    const { probes } = this.#planned;
+    let servers = 0;
+    this.#planners.forEach((planner, i) => servers += fold(planner, results[i]));
+    this.#recent = [...this.#recent.slice(-1), { servers, probes }];
+    this.#spent += probes;
+    this.#next++;
+    this.#planned = undefined;
+  }
+
+  /** The estimate of one protocol; `undefined` before one address of every /24 was sampled. */
+  estimate(index: number): Estimate | undefined {
+    return estimate(this.#planners[index], this.#loss);
+  }
+
+  /** Whether a planned pass that was folded contained an endpoint. */
+  wasProbed(index: number, address: Address, port: number): boolean {
+    const planner = this.#planners[index];
+    const portIndex = planner.indexes.get(port);
+    return portIndex !== undefined && typeof address === "number" &&
+      planner.universe.has(address) && planner.wasProbed(address, portIndex);
+  }
+
+  /** Plans known servers that were not probed; false if there are none. */
+  #planKnown(probes: number, caps: Caps): boolean {
+    let left = probes;
+    const waiting = this.#planners.filter(({ known }) => known.waiting > 0);
+    for (const planner of waiting) left -= planner.chooseKnown(left, caps);
+    if (left < probes) return true;
+    if (probes >= 1) { for (const { known } of waiting) known.giveUp(); }
+    return false;
+  }
+
+  /**
+   * Plans the sample and the units above the water level. Candidates that do not fit in the caps are
+   * passed over; then the level is lowered until the pass is full.
+   *
+   * @returns The level.
+   */
+  #planUnits(probes: number, caps: Caps): number {
+    const even = this.evenSweep;
+    let left = probes;
+    for (const planner of this.#planners) {
+      left -= planner.explore(probes * planner.size / even, caps);
+    }
+    const lowest = BELOW_LEVEL * this.#level;
+    let above = this.#costs(lowest);
+    const at = (level: number) =>
+      above[level] + this.#sum((planner) => planner.coldProbes(scoreOf(level), caps));
+    let level = waterLevel(left, at);
+    if (level <= levelBelow(lowest)) {
+      above = this.#costs(0);
+      level = waterLevel(left, at);
+    }
+    for (let fill = 0;; fill++) {
+      const share = level === 0 ? 0 : (left - at(level)) / (above[level - 1] - above[level]);
+      const hot = this.#choose(level, share, left, caps);
+      const cold = this.#dig(level, left - hot, caps);
+      const lack = left - hot - cold;
+      if (lack === probes) this.#fill(probes, caps);
+      if (lack <= LACK * probes || level === 0 || fill === FILLS) return scoreOf(level);
+      left -= cold;
+      if (fill === 0) above = this.#costs(0);
+      const passedOver = Math.max(0, above[level] - hot);
+      const lower = waterLevel(left + passedOver * 2 ** fill, at);
+      level = Math.max(0, Math.min(level - 2 ** fill, lower));
+    }
+  }
+
+  /** The probes of candidates in hot /24s at or above each level. */
+  #costs(lowest: number): Float64Array {
+    const costs = new CostsByLevel();
+    for (const planner of this.#planners) planner.addCosts(costs, lowest, this.#loss);
+    return costs.cumulative();
+  }
+
+  /** Chooses the candidates above a level, and a share of those at the level below. */
+  #choose(level: number, share: number, budget: number, caps: Caps): number {
+    // the lowest level contains all lower scores
+    const [score, tieScore] = level === 0 ? [0, 0] : [scoreOf(level), scoreOf(level - 1)];
+    let left = budget;
+    for (const planner of this.#planners) {
+      const choice = { level: score, tieLevel: tieScore, share, loss: this.#loss, budget: left };
+      left -= planner.choose(choice, caps);
+    }
+    return budget - left;
+  }
+
+  #dig(level: number, budget: number, caps: Caps): number {
+    let left = budget;
+    for (const planner of this.#planners) {
+      left -= planner.dig(scoreOf(level), this.#next, caps, left);
+    }
+    return budget - left;
+  }
+
+  #fill(budget: number, caps: Caps): void {
+    let left = budget;
+    for (const planner of this.#planners) left -= planner.fill(left, caps);
+  }
+
+  #sum(of: (planner: Planner) => number): number {
+    return this.#planners.reduce((sum, planner) => sum + of(planner), 0);
+  }
+
+  /** The planned pass with its digest. */
+  #passOf(level: number): DiscoveryPass {
+    const digest = new Digest();
+    digest.add(this.#next, 0);
+    const number = this.#next;
+    const protocols = this.#planners.map((planner) => {
+      planner.addTo(digest);
+      digest.add(planner.probes, 0);
+      const space = () => planner.space(this.options.seed, number);
+      return { probes: planner.probes, space };
+    });
+    const probes = protocols.reduce((sum, one) => sum + one.probes, 0);
+    return { number, digest: digest.text, probes, level, protocols };
+  }
+}

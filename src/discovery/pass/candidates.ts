@@ -1,0 +1,199 @@
+/**
+ * Candidates: what may be probed in hot /24s, with the servers per probe that are expected.
+ *
+ * @module
+ */
+import { BINS, type Hosts, PortState } from "../counters/hosts.ts";
+import { ALL_RANKS, type HotNetworks, SLICE, SLICES } from "../counters/hot_networks.ts";
+import {
+  type HostRates,
+  hostRow,
+  networkClass,
+  type PortRates,
+  weightsOf,
+} from "../counters/learned_rates.ts";
+import { KNOWN_WEIGHT } from "../counters/cold_cells.ts";
+import type { RankOrder } from "../counters/rank_order.ts";
+import { grown } from "../counters/slots.ts";
+
+/** Maximum number of ports of a host in one pass. */
+export const MAX_HOST_PORTS = 100;
+/** A /24 with a server has the prior of .3 further servers in 10 probes. */
+const DIG_PRIOR = 0.3;
+const DIG_PROBES = 10;
+/** A port has the prior of .1 servers; a port with a server is 20 probes less likely than that. */
+const COLUMN_PRIOR = 0.1;
+const COLUMN_PROBES = 20;
+
+/** What is known of hot /24s and their hosts, and the rates of the pass. */
+export interface HotCounters {
+  /** The /24s. */
+  readonly hot: HotNetworks;
+  /** Their hosts. */
+  readonly hosts: Hosts;
+  /** Rates of other ports. */
+  readonly portRates: PortRates;
+  /** Rates of further ports of hosts. */
+  readonly hostRates: HostRates;
+  /** The order of probes. */
+  readonly order: RankOrder;
+}
+
+/** The candidates of one /24 at a time, in arrays that are used again for the next. */
+export class Candidates {
+  /** Number of candidates. */
+  length = 0;
+  /** Expected servers per probe. */
+  scores = new Float64Array(0);
+  /** Maximum number of probes. */
+  costs = new Uint16Array(0);
+  /** Index of the port of a slice. */
+  ports = new Uint16Array(0);
+  /** The slice of its port, counted from those that were probed; of a host, the bin of distance. */
+  slices = new Uint8Array(0);
+  /** The host plus one; 0: the candidate is a slice. */
+  hosts = new Uint32Array(0);
+  readonly #found = new Uint16Array(MAX_HOST_PORTS);
+
+  /** Creates an empty list. */
+  constructor(private readonly counters: HotCounters, private readonly portCount: number) {}
+
+  /**
+   * Lists the candidates of a /24.
+   *
+   * @param lowest Candidates with a lower score may be left out.
+   * @param loss Share of probes without a reply although the server is up.
+   */
+  collect(row: number, lowest: number, loss: number): void {
+    this.length = 0;
+    this.#reserve(2 * SLICES * this.portCount + ALL_RANKS);
+    this.#addDefaultPort(row, lowest, loss);
+    this.#addColumns(row, lowest, loss);
+    this.#addHosts(row, lowest);
+  }
+
+  #add(score: number, cost: number, port: number, slice: number, host: number): void {
+    const i = this.length++;
+    this.scores[i] = score;
+    this.costs[i] = cost;
+    this.ports[i] = port;
+    this.slices[i] = slice;
+    this.hosts[i] = host;
+  }
+
+  /** The next ranks of the default port, or once more the unresponsive addresses. */
+  #addDefaultPort(row: number, lowest: number, loss: number): void {
+    const { tried, finds, known } = this.counters.hot;
+    const found = finds[row];
+    if (tried[row] < ALL_RANKS) {
+      // (servers + prior) / (probes + prior); a known server is KNOWN_WEIGHT of one in a whole /24
+      const listed = known[row];
+      const score = (found + KNOWN_WEIGHT * listed + DIG_PRIOR) /
+        (tried[row] + DIG_PROBES + (listed > 0 ? ALL_RANKS * KNOWN_WEIGHT : 0));
+      if (score >= lowest) this.#add(score, Math.min(SLICE, ALL_RANKS - tried[row]), 0, 0, 0);
+      return;
+    }
+    // of h servers that responded, h loss / (1 - loss) were lost among 256 - h addresses
+    const score = loss * found / (ALL_RANKS + 1 - found);
+    if (found === 0 || score < lowest) return;
+    for (let from = tried[row], slice = 0; from < 2 * ALL_RANKS; from += SLICE) {
+      this.#add(score, Math.min(SLICE, 2 * ALL_RANKS - from), 0, slice++, 0);
+    }
+  }
+
+  /**
+   * The slices of other ports. With the rate b of the /24 and the weight w of the port, the prior of
+   * a port is .1 servers in .1 / (b w) probes. Slice m is worth probing while the m before it found
+   * nothing: (hits + .1) / (64 m + .1 / (b w)).
+   */
+  #addColumns(row: number, lowest: number, loss: number): void {
+    const { hot, portRates } = this.counters;
+    const others = hot.others[row];
+    const rate = portRates.rate(
+      hot.columnFinds[row],
+      hot.exposure[row],
+      networkClass(others, hot.finds[row]),
+    );
+    const weights = portRates.weights[weightsOf(others)];
+    const ordered = portRates.ordered[weightsOf(others)];
+    const states = hot.ports.chunk(row);
+    const start = hot.ports.start(row);
+    for (let i = 0; i < ordered.length; i++) {
+      const port = ordered[i];
+      const state = states[start + port];
+      const [slices, count] = [state & 15, state >>> 4];
+      const isBelow = rate * weights[port] < lowest;
+      // without servers on other ports, the ports that follow are worth less
+      if (isBelow && others === 0) return;
+      if (isBelow && count === 0) continue;
+      if (slices >= SLICES) {
+        if (count > 0) this.#addAgain(loss * count / ALL_RANKS, lowest, port, slices);
+        continue;
+      }
+      const prior = COLUMN_PRIOR / (rate * weights[port]) + (count > 0 ? COLUMN_PROBES : 0);
+      for (let slice = slices; slice < SLICES; slice++) {
+        const score = (count + COLUMN_PRIOR) / (SLICE * slice + prior);
+        if (score < lowest) break;
+        this.#add(score, SLICE, port, slice - slices, 0);
+      }
+    }
+  }
+
+  /** Once more the unresponsive addresses of a port that has servers. */
+  #addAgain(score: number, lowest: number, port: number, slices: number): void {
+    if (score < lowest) return;
+    for (let slice = slices; slice < 2 * SLICES; slice++) {
+      this.#add(score, SLICE, port, slice - slices, 0);
+    }
+  }
+
+  /** Further ports of hosts, of the bin of distance with the highest rate. */
+  #addHosts(row: number, lowest: number): void {
+    const { hot, hosts, hostRates } = this.counters;
+    for (let next = hot.firstHost[row]; next !== 0; next = hosts.next[next - 1]) {
+      const host = next - 1;
+      if (hosts.ended[host] === 1) continue;
+      while (hosts.bins[host] !== 0) {
+        let [best, bestBin] = [-1, 0];
+        for (let bin = 0; bin < BINS; bin++) {
+          if ((hosts.bins[host] >>> bin & 1) === 0) continue;
+          const rate = hostRates.rate(this.rateRow(row, host, bin));
+          if (rate > best) [best, bestBin] = [rate, bin];
+        }
+        if (best < lowest) break;
+        const count = this.unprobed(row, host, bestBin, this.#found);
+        if (count === 0) continue;
+        this.#add(best, count, 0, bestBin, next);
+        break;
+      }
+    }
+  }
+
+  /** Writes the ports of a host in a bin of distance that were not probed; returns their number. */
+  unprobed(row: number, host: number, bin: number, ports: Uint16Array): number {
+    const { hot, hosts, order } = this.counters;
+    const octet = hosts.addresses[host] & 255;
+    const wasProbed = (port: number) =>
+      order.rank(hot.networks[row], port, octet) < hot.probedRanks(row, port);
+    return hosts.unprobed(host, bin, wasProbed, ports);
+  }
+
+  /** The row of rates of a host in a bin of distance. */
+  rateRow(row: number, host: number, bin: number): number {
+    const { hot, hosts } = this.counters;
+    return hostRow(hosts.others[host], hosts.hasDefault(host), bin, hot.others[row]);
+  }
+
+  #reserve(length: number): void {
+    this.scores = grown(this.scores, length);
+    this.costs = grown(this.costs, length);
+    this.ports = grown(this.ports, length);
+    this.slices = grown(this.slices, length);
+    this.hosts = grown(this.hosts, length);
+  }
+}
+
+/** Whether a port of a host may be part of a planned slice. */
+export function isOpenToSlices(hosts: Hosts, host: number, port: number): boolean {
+  return hosts.ended[host] === 0 && hosts.state(host, port) === PortState.unprobed;
+}

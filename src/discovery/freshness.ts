@@ -32,9 +32,11 @@ const STAY_DAYS = 7;
 /** Yield of discovery as long as nothing is known of it, servers per probe. */
 const PRIOR_YIELD = 1e-5;
 /** Number of probes as which {@linkcode PRIOR_YIELD} counts. */
-const PRIOR_PROBES = 1e5;
+const PRIOR_PROBES = 1000;
 /** The yield of discovery is that of this number of last probes. */
 const YIELD_PROBES = 1e6;
+/** From this number of probes on, the yield counts as known. */
+const SURE_PROBES = 1e4;
 
 /** What is known of a server since its last probe. Times are Unix milliseconds. */
 export interface KnownState {
@@ -107,6 +109,11 @@ export class RecentYield {
       this.#probes -= oldest.probes;
       this.#found -= oldest.found;
     }
+  }
+
+  /** Whether enough probes count for an estimate. */
+  get isSure(): boolean {
+    return this.#probes >= SURE_PROBES;
   }
 
   /** Servers per probe. */

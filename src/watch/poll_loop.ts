@@ -58,6 +58,22 @@ export interface PollLoopOptions {
   readonly onIteration: (now: number) => void;
 }
 
+/** Decides when each server is polled. */
+export interface ServerLoop {
+  /** Adds servers. Their first polls may be spread over a time, milliseconds. */
+  add(servers: readonly WatchedServer[], spreadMs: number): void;
+  /** Polls servers at once, but no server more often than every {@linkcode MIN_INTERVAL_MS}. */
+  pollCanaries(servers: readonly WatchedServer[]): void;
+  /**
+   * Continues after a pause.
+   *
+   * @param spreadMs Returns the time over which to spread a number of polls, milliseconds.
+   */
+  resume(spreadMs: (servers: number) => number): void;
+  /** Polls servers until the signal. */
+  run(): Promise<void>;
+}
+
 /** The schedule of one server: its next poll. Times are milliseconds of the clock. */
 interface Turn {
   readonly server: WatchedServer;
@@ -78,7 +94,7 @@ interface Due {
 }
 
 /** Polls servers, with one timer for all of them. */
-export class PollLoop {
+export class PollLoop implements ServerLoop {
   readonly #turns = new Map<WatchedServer, Turn>();
   readonly #schedule = new Schedule<Due>();
   /** Polls that came due during a pause. */

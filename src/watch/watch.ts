@@ -13,7 +13,14 @@ import {
   type WatcherEventBody,
 } from "../store/events/watch_event.ts";
 import { type FailedPoll, OwnNetwork } from "./own_network.ts";
-import { firstPollsMs, type Next, PollLoop, type PollPool } from "./poll_loop.ts";
+import {
+  firstPollsMs,
+  type Next,
+  PollLoop,
+  type PollLoopOptions,
+  type PollPool,
+  type ServerLoop,
+} from "./poll_loop.ts";
 import type { WatchedServer, WatchRules } from "./watched_server.ts";
 
 /** Counters of a watch. */
@@ -74,6 +81,8 @@ export interface PollingSetup {
   readonly onPoll?: (lateMs: number) => void;
   /** Called when the watch reaches no server any more, and when it reaches servers again. */
   readonly onWatcherEvent?: (event: WatcherEvent) => void;
+  /** Makes the loop that decides when servers are polled. Default: a {@linkcode PollLoop}. */
+  readonly openLoop?: (options: PollLoopOptions) => ServerLoop;
   /** Finds further servers until the signal, and adds them to the watch. Default: there are none. */
   readonly findServers?: (
     add: (servers: readonly WatchedServer[]) => void,
@@ -102,7 +111,8 @@ export async function pollServers(options: PollingSetup): Promise<void> {
       loop.resume((paused) => firstPollsMs(paused, intervalMs));
     },
   });
-  const loop: PollLoop = new PollLoop({
+  const { openLoop = (all) => new PollLoop(all) } = options;
+  const loop: ServerLoop = openLoop({
     pool,
     random,
     clock,

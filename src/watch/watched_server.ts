@@ -24,6 +24,7 @@ import {
   type WatchEvent,
 } from "../store/events/watch_event.ts";
 import type { Outage } from "../store/rows/polls.ts";
+import type { KnownState } from "../discovery/freshness.ts";
 
 /** Poll interval and limits of a watch. */
 export interface WatchRules {
@@ -49,6 +50,8 @@ export interface StoredState {
   readonly online: boolean;
   /** When the server was last probed, Unix milliseconds. */
   readonly probedAt: number;
+  /** Since when the server is online, Unix milliseconds. Default: the last reply. */
+  readonly onlineSince?: number;
 }
 
 /** Maximum time until the next poll after a failed poll of an online server, milliseconds. */
@@ -96,8 +99,10 @@ export class WatchedServer {
   readonly #missedAt: number[] = [];
   /** When the first failed poll in a row ended, Unix milliseconds; `undefined`: the last poll succeeded. */
   #unresponsiveSince: number | undefined;
-  /** When the server was last probed before the watch, Unix milliseconds. */
-  readonly #probedAt: number | undefined;
+  /** When the server was last probed, Unix milliseconds; `undefined`: never. */
+  #probedAt: number | undefined;
+  /** Since when the server is online, Unix milliseconds; `undefined`: it never replied. */
+  #onlineSince: number | undefined;
   /** The end of the last poll without a reply, Unix milliseconds. */
   #failedAt: number | undefined;
   #identity: ServerIdentity;
@@ -132,6 +137,7 @@ export class WatchedServer {
     this.#identity = identityAt(endpoint, requestedAs);
     if (stored?.row === undefined) return;
     const { row, online, probedAt } = stored;
+    this.#onlineSince = stored.onlineSince ?? row.seen_at;
     this.row = row;
     this.online = this.reportedOnline = online;
     if (!online) this.misses = rules.downAfter;
@@ -168,6 +174,17 @@ export class WatchedServer {
   /** Whether one more failed poll makes the server go offline. */
   get wouldGoOffline(): boolean {
     return this.online !== false && this.misses + 1 >= this.rules.downAfter;
+  }
+
+  /** The state of the server at its last poll that counted. A server that was never probed is long overdue. */
+  get known(): KnownState {
+    const online = this.online === true;
+    const probedAt = this.#probedAt ?? 0;
+    return {
+      online,
+      since: (online ? this.#onlineSince : this.row?.seen_at) ?? probedAt,
+      probedAt,
+    };
   }
 
   /** The members that all events of the server have. */
@@ -211,6 +228,8 @@ export class WatchedServer {
     const row = before === undefined ? record : withScanColumns(record, before, allProtocols);
     const wasOnline = this.online;
     this.online = true;
+    this.#probedAt = at;
+    if (!wasOnline) this.#onlineSince = at;
     this.misses = 0;
     this.#missedAt.length = 0;
     this.#unresponsiveSince = undefined;
@@ -259,7 +278,7 @@ export class WatchedServer {
     this.#missedAt.push(at);
     if (this.#missedAt.length > this.rules.downAfter) this.#missedAt.shift();
     this.#unresponsiveSince ??= at;
-    this.#failedAt = at;
+    this.#failedAt = this.#probedAt = at;
     if (this.misses < this.rules.downAfter || this.online === false) return [];
     this.online = false;
     this.#offlineAt = at;

@@ -89,9 +89,13 @@ Deno.test("servers that change more often are overdue earlier", () => {
 Deno.test("the yield is that of the last million probes, with a prior of ten per million", () => {
   const recent = new RecentYield();
   assertAlmostEquals(recent.perProbe, 1e-5);
-  recent.add(100_000, 99);
-  assertAlmostEquals(recent.perProbe, 5e-4);
+  recent.add(9000, 9);
+  assertAlmostEquals(recent.perProbe, 9.01 / 10_000);
+  assertEquals(recent.isSure, false);
+  recent.add(91_000, 0);
+  assertEquals(recent.isSure, true);
+  assertAlmostEquals(recent.perProbe, 9.01 / 101_000);
   for (let i = 0; i < 10; i++) recent.add(100_000, 0);
-  assertAlmostEquals(recent.perProbe, 1 / 1.1e6);
+  assertAlmostEquals(recent.perProbe, 0.01 / 1_001_000);
   assertAlmostEquals(new RecentYield(recent.batches).perProbe, recent.perProbe);
 });

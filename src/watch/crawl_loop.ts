@@ -1,0 +1,232 @@
+/**
+ * Decides when a crawl polls each server, and how many probes are left for discovery: see
+ * `src/discovery/freshness.ts`.
+ *
+ * @module
+ */
+import {
+  changeRate,
+  DAY_MS,
+  jitterOf,
+  type KnownState,
+  MIN_REPROBE_MS,
+  type RecentYield,
+  reprobeMs,
+  reprobeScale,
+  unchangedChance,
+} from "../discovery/freshness.ts";
+import { sleep } from "../net/clock.ts";
+import type { PollLoopOptions, ServerLoop } from "./poll_loop.ts";
+import { MIN_INTERVAL_MS } from "./schedule.ts";
+import type { WatchedServer } from "./watched_server.ts";
+
+/** Time between two choices of the servers to poll, milliseconds. */
+const SLICE_MS = 30_000;
+/** Time between the failed polls of an online server: two more fit into 10 minutes, milliseconds. */
+const CONFIRM_MS = 0.4 * MIN_REPROBE_MS;
+/** Unused probes of known servers are kept for this time, milliseconds. */
+const KEPT_MS = 3_600_000;
+/** Part of the budget that discovery gets at least, as long as its yield is unknown, and later. */
+const MIN_DISCOVERY = { unsure: 0.1, sure: 0.01 };
+
+/** What a discovery did. */
+export interface Discovered {
+  /** Number of probes that it used. */
+  readonly probes: number;
+  /** Number of servers that it found and that were not known. */
+  readonly found: number;
+}
+
+/** The budget of a crawl, and its discovery. */
+export interface CrawlOptions {
+  /** Probes per day, of known servers and of discovery. */
+  readonly perDay: number;
+  /** The yield of discovery, to which discoveries are added. */
+  readonly recentYield: RecentYield;
+  /** Finds servers with at most a number of probes. */
+  readonly discover: (probes: number) => Promise<Discovered>;
+  /** Minimum number of probes of a discovery. */
+  readonly minDiscovery: number;
+}
+
+/** How well the states of the known servers are known. */
+export interface Freshness {
+  /** Number of known servers. */
+  readonly servers: number;
+  /** Expected share of servers whose state has not changed since the last probe, 0 to 1. */
+  readonly believed: number;
+  /** The time since the last probe of a server, milliseconds: the median. */
+  readonly medianMs: number;
+  /** The time since the last probe of a server, milliseconds: the 95th percentile. */
+  readonly p95Ms: number;
+}
+
+/** A server of a crawl. */
+interface Turn {
+  readonly server: WatchedServer;
+  /** A factor of the time between two polls. */
+  readonly jitter: number;
+  /** Square root of the rate of change at the last poll, per day. */
+  root: number;
+  /** The time of the last poll that counted, Unix milliseconds. */
+  probedAt: number;
+  /** When the last poll ended, Unix milliseconds. */
+  polledAt: number;
+  /** Whether the next poll confirms the last one, which failed. */
+  isUnconfirmed: boolean;
+  /** Whether a poll runs, or waits in the pool. */
+  isPolling: boolean;
+}
+
+/** A server that is due. */
+interface Due {
+  readonly turn: Turn;
+  readonly overdue: number;
+}
+
+/** Polls the most overdue servers within the budget, and gives the rest of it to discovery. */
+export class CrawlLoop implements ServerLoop {
+  readonly #turns = new Map<WatchedServer, Turn>();
+  /** Probes that known servers, and discovery, may use now. */
+  #probes = 0;
+  #left = 0;
+  #discovery: Promise<void> | undefined;
+
+  /** Starts without servers. */
+  constructor(private readonly options: PollLoopOptions & CrawlOptions) {}
+
+  /** Adds servers. */
+  add(servers: readonly WatchedServer[]): void {
+    for (const server of servers) {
+      const jitter = jitterOf(server.identity.key);
+      const turn = {
+        ...{ server, jitter, root: 0, probedAt: 0, polledAt: -Infinity },
+        ...{ isUnconfirmed: false, isPolling: false },
+      };
+      update(turn);
+      this.#turns.set(server, turn);
+    }
+  }
+
+  /** Polls servers at once. Other polls wait for it, except while the crawl is offline. */
+  pollCanaries(servers: readonly WatchedServer[]): void {
+    const { clock, isPaused } = this.options;
+    if (!isPaused()) this.#probes -= servers.length;
+    for (const server of servers) {
+      const turn = this.#turns.get(server)!;
+      const delayMs = turn.polledAt + MIN_INTERVAL_MS - clock.wall();
+      clock.after(Math.max(0, delayMs), () => this.#start(turn, true));
+    }
+  }
+
+  /** Does nothing: the next slice polls the most overdue servers. */
+  resume(): void {}
+
+  /** How well the states of the known servers are known now. */
+  freshness(): Freshness {
+    const now = this.options.clock.wall();
+    const states = Array.from(this.#turns.keys(), ({ known }) => known);
+    return freshnessOf(states, now);
+  }
+
+  /** Polls servers until the signal. */
+  async run(): Promise<void> {
+    const { clock, signal, pool: { tasks }, onIteration, isPaused } = this.options;
+    let before = clock.now();
+    while (!signal.aborted) {
+      const now = clock.now();
+      onIteration(now);
+      // During an outage no budget is collected: its servers are polled one after the other later.
+      if (!isPaused()) this.#slice((now - before) / DAY_MS);
+      before = now;
+      await sleep(clock, SLICE_MS, signal);
+    }
+    await Promise.all([tasks.idle(), this.#discovery]);
+  }
+
+  /** Divides the budget of a time, in days, and uses it. */
+  #slice(days: number): void {
+    const { perDay, recentYield, clock } = this.options;
+    const now = clock.wall();
+    const most = perDay * (1 - MIN_DISCOVERY[recentYield.isSure ? "sure" : "unsure"]);
+    let rootSum = 0;
+    for (const { root } of this.#turns.values()) rootSum += root;
+    const scale = reprobeScale(rootSum, most, recentYield.perProbe);
+    const due: Due[] = [];
+    let wanted = 0; // polls per day
+    for (const turn of this.#turns.values()) {
+      const ms = reprobeMs(turn.root, scale, turn.jitter);
+      wanted += DAY_MS / ms;
+      const overdue = turn.isUnconfirmed ? Infinity : (now - turn.probedAt) / ms;
+      if (turn.isPolling || overdue < 1) continue;
+      if (turn.isUnconfirmed && now - turn.polledAt < CONFIRM_MS) continue;
+      due.push({ turn, overdue });
+    }
+    wanted = Math.min(wanted, most);
+    const kept = wanted * KEPT_MS / DAY_MS + 1;
+    const behind = due.length - this.#probes - wanted * days;
+    const share = wanted * days + Math.max(0, Math.min(behind, (most - wanted) * days));
+    const unused = Math.max(0, this.#probes + share - Math.max(kept, due.length));
+    this.#probes += share - unused;
+    this.#left += perDay * days - share + unused;
+    due.sort((a, b) => a.overdue === b.overdue ? 0 : b.overdue - a.overdue);
+    for (const { turn } of due.slice(0, Math.max(0, Math.floor(this.#probes)))) {
+      this.#probes--;
+      this.#start(turn);
+    }
+    this.#discover();
+  }
+
+  /** Starts a discovery with the probes that are left, unless one runs. */
+  #discover(): void {
+    const { discover, minDiscovery, recentYield } = this.options;
+    if (this.#discovery !== undefined || this.#left < minDiscovery) return;
+    const probes = Math.floor(this.#left);
+    this.#left -= probes;
+    this.#discovery = discover(probes).then((done) => {
+      this.#left += probes - done.probes;
+      if (done.probes > 0) recentYield.add(done.probes, done.found);
+    }).finally(() => this.#discovery = undefined);
+  }
+
+  #start(turn: Turn, isCanary = false): void {
+    const { pool: { tasks }, signal, clock, poll, isPaused } = this.options;
+    if (turn.isPolling || signal.aborted) return;
+    turn.isPolling = true;
+    const startedAt = clock.now();
+    tasks.add(turn.server.endpoint.address, async () => {
+      const isCancelled = signal.aborted || !isCanary && isPaused();
+      const next = isCancelled ? "scheduled" : await poll(turn.server, startedAt);
+      turn.isPolling = false;
+      if (!isCancelled) turn.polledAt = clock.wall();
+      if (next === "dropped") this.#turns.delete(turn.server);
+      else update(turn);
+    });
+  }
+}
+
+/** Updates a turn from the state of its server. */
+function update(turn: Turn): void {
+  const { server } = turn;
+  const { known } = server;
+  turn.root = Math.sqrt(changeRate(known));
+  turn.probedAt = known.probedAt;
+  turn.isUnconfirmed = server.online === true && server.misses > 0;
+}
+
+/**
+ * How well states are known at a time.
+ *
+ * @param now Unix milliseconds.
+ */
+export function freshnessOf(states: readonly KnownState[], now: number): Freshness {
+  const ages = Float64Array.from(states, ({ probedAt }) => now - probedAt).sort();
+  const sum = states.reduce((all, state) => all + unchangedChance(state, now), 0);
+  const at = (share: number) => ages.at(Math.floor(share * ages.length)) ?? 0;
+  return {
+    servers: states.length,
+    believed: states.length === 0 ? 1 : sum / states.length,
+    medianMs: at(0.5),
+    p95Ms: at(0.95),
+  };
+}

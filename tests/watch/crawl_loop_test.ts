@@ -1,0 +1,211 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { emptyRecord } from "../../src/core/record.ts";
+import { DAY_MS, RecentYield } from "../../src/discovery/freshness.ts";
+import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import {
+  CrawlLoop,
+  type CrawlOptions,
+  freshnessOf,
+  newPollPool,
+  newWatchCounts,
+  type PollResult,
+  pollServers,
+  WatchedServer,
+} from "../../src/watch/mod.ts";
+
+const HOUR = 3_600_000;
+
+/** A server of the list, in days before the crawl. */
+interface Listed {
+  readonly online?: boolean;
+  /** Since when it is online, or its last reply. Default: 5. */
+  readonly since?: number;
+  /** Default: 1. */
+  readonly probed?: number;
+}
+
+interface Scene extends Partial<CrawlOptions> {
+  readonly servers: readonly Listed[];
+  readonly runMs: number;
+  /** What a poll returns at a time in milliseconds. Default: a reply. */
+  readonly reply?: (ms: number, server: number) => boolean | "opted out";
+}
+
+/** Crawls servers whose addresses end in their number. */
+async function crawl({ servers: listed, runMs, reply = () => true, ...rest }: Scene) {
+  const clock = new FakeNetwork(1);
+  const [start, wall] = [clock.now(), clock.wall()];
+  const rules = {
+    ...{ intervalMs: 600_000, downAfter: 3, scanId: "crawl", newEventId: () => "event" },
+    allProtocols: PROTOCOLS,
+  };
+  const rowOf = (address: number, at: number) => ({
+    ...emptyRecord({ address, port: 1 }, at),
+    ...{ protocol: "raknet", protocols: ["raknet"] },
+  });
+  const servers = listed.map(({ online = true, since = 5, probed = 1 }, i) => {
+    const sinceMs = wall - since * DAY_MS;
+    const row = rowOf(0x0a000000 + i, online ? wall - probed * DAY_MS : sinceMs);
+    const stored = { row, online, probedAt: wall - probed * DAY_MS, onlineSince: sinceMs };
+    return new WatchedServer({ address: 0x0a000000 + i, port: 1 }, null, rules, stored);
+  });
+  const controller = new AbortController();
+  clock.after(runMs, () => controller.abort());
+  const polls: (readonly [ms: number, server: number])[] = [];
+  const events: (readonly [ms: number, event: string, server: number])[] = [];
+  const own: string[] = [];
+  const discoveries: (readonly [ms: number, probes: number])[] = [];
+  const options: CrawlOptions = {
+    perDay: 1e6,
+    recentYield: new RecentYield([{ probes: 1e6, found: 0 }]),
+    minDiscovery: 1,
+    discover: (probes) => {
+      discoveries.push([clock.now() - start, probes]);
+      return Promise.resolve({ probes, found: 0 });
+    },
+    ...rest,
+  };
+  const loops: CrawlLoop[] = [];
+  await clock.run(pollServers({
+    ...{ servers, rules, clock, spreadMs: 0, counts: newWatchCounts(), random: () => 0.5 },
+    pool: newPollPool(1000),
+    signal: controller.signal,
+    openLoop: (all) => {
+      const loop = new CrawlLoop({ ...all, ...options });
+      loops.push(loop);
+      return loop;
+    },
+    onEvent: ({ event }, { endpoint }) =>
+      events.push([clock.now() - start, event, Number(endpoint.address) - 0x0a000000]),
+    onWatcherEvent: ({ event }) => own.push(event),
+    poll({ endpoint }): Promise<PollResult> {
+      const server = Number(endpoint.address) - 0x0a000000;
+      polls.push([clock.now() - start, server]);
+      const result = reply(clock.now() - start, server);
+      if (result === "opted out") return Promise.resolve(result);
+      return Promise.resolve(result ? rowOf(Number(endpoint.address), clock.wall()) : undefined);
+    },
+  }));
+  return { polls, events, own, discoveries, servers, freshness: loops[0].freshness() };
+}
+
+Deno.test("a crawl polls the most overdue servers first, within its budget", async () => {
+  const servers = Array.from({ length: 400 }, (_, i) => ({ since: 20, probed: 1 + i * 0.02 }));
+  // 99 % of 200 polls a day is 8.25 an hour.
+  const { polls, discoveries } = await crawl({ servers, perDay: 200, runMs: 24 * HOUR });
+  assert(polls.length >= 190 && polls.length <= 198, `${polls.length} polls`);
+  const order = polls.map(([, server]) => server);
+  assertEquals(new Set(order).size, order.length);
+  const early = order.slice(0, 50).reduce((sum, one) => sum + one) / 50;
+  assert(early > 340, `the first servers have number ${early}`);
+  const probes = discoveries.reduce((sum, [, one]) => sum + one, 0);
+  assert(probes <= 2 && polls.length + probes <= 200, `${probes} probes for discovery`);
+});
+
+Deno.test("young servers are polled more often than old ones, and those that are down for long the least", async () => {
+  const kinds = [{ since: 1 }, { since: 30 }, { online: false, since: 30 }];
+  const servers = Array.from({ length: 300 }, (_, i) => kinds[i % 3]);
+  const { polls } = await crawl({
+    servers,
+    perDay: 900,
+    runMs: 48 * HOUR,
+    reply: (_, server) => server % 3 < 2,
+  });
+  const counts = [0, 1, 2].map((kind) => polls.filter(([, one]) => one % 3 === kind).length);
+  assert(counts[0] > 1.3 * counts[1] && counts[1] > 2 * counts[2], counts.join());
+});
+
+Deno.test("a server is offline after three failed polls within 10 minutes, and confirmed only once", async () => {
+  const servers = Array.from({ length: 30 }, () => ({}));
+  const { polls, events } = await crawl({
+    servers,
+    perDay: 1000,
+    runMs: 24 * HOUR,
+    reply: (ms, server) => server !== 7 || ms > 20 * HOUR,
+  });
+  const own = polls.filter(([, server]) => server === 7).map(([ms]) => ms);
+  const [[offlineAt, event, server], ...later] = events;
+  assertEquals([event, server, own.indexOf(offlineAt)], ["offline", 7, 2]);
+  assert(own[2] - own[0] <= 600_000);
+  assert(own[3] - own[2] > 600_000, "a poll of an offline server is not confirmed");
+  assertEquals(later.map(([, event, server]) => [event, server]), [["online", 7]]);
+});
+
+Deno.test("one failed poll makes no server offline", async () => {
+  const failed = new Set<number>();
+  const { events } = await crawl({
+    servers: Array.from({ length: 30 }, () => ({})),
+    perDay: 3000,
+    runMs: 24 * HOUR,
+    reply: (_, server) => failed.size === failed.add(server).size,
+  });
+  assertEquals([failed.size, events], [30, []]);
+});
+
+Deno.test("discovery gets what the polls leave, and what it did not use stays", async () => {
+  const servers = Array.from({ length: 10 }, () => ({ since: 60 }));
+  const used: number[] = [];
+  const recentYield = new RecentYield([{ probes: 1e6, found: 100 }]);
+  const { polls } = await crawl({
+    ...{ servers, perDay: 1e5, runMs: 24 * HOUR, minDiscovery: 1000, recentYield },
+    discover: (probes) => {
+      used.push(probes - 100);
+      return Promise.resolve({ probes: probes - 100, found: 1 });
+    },
+  });
+  const probes = used.reduce((sum, one) => sum + one);
+  assertAlmostEquals(polls.length + probes, 1e5, 1200);
+  assert(used.every((one) => one >= 900) && polls.length < 1000, `${polls.length} polls`);
+  assert(recentYield.perProbe > 1e-4, "its servers count for its yield");
+});
+
+Deno.test("while the yield of discovery is unknown, it gets a tenth of a small budget", async () => {
+  const servers = Array.from({ length: 400 }, () => ({}));
+  const scene = { servers, perDay: 400, runMs: 48 * HOUR, recentYield: new RecentYield() };
+  const { discoveries } = await crawl(scene);
+  assertAlmostEquals(discoveries.reduce((sum, [, probes]) => sum + probes, 0), 80, 3);
+});
+
+Deno.test("an outage of the own network makes no server offline, and its end no burst", async () => {
+  const servers = Array.from({ length: 400 }, () => ({ since: 20 }));
+  const isDown = (ms: number) => ms >= 24 * HOUR && ms < 48 * HOUR;
+  const { polls, events, own } = await crawl({
+    servers,
+    perDay: 4000,
+    runMs: 72 * HOUR,
+    reply: (ms) => !isDown(ms),
+  });
+  assertEquals([events, own], [[], ["watcher_offline", "watcher_online"]]);
+  const within = (from: number, to: number) =>
+    polls.filter(([ms]) => ms >= from * HOUR && ms < to * HOUR).length;
+  assert(within(48, 49) < 3 * 4000 / 24, `${within(48, 49)} polls in the hour after`);
+  assert(within(49, 72) > 0.7 * 4000 * 23 / 24);
+});
+
+Deno.test("a server that opts out is polled no more", async () => {
+  const { polls, events } = await crawl({
+    servers: Array.from({ length: 20 }, () => ({})),
+    runMs: 12 * HOUR,
+    reply: (_, server) => server === 3 ? "opted out" : true,
+  });
+  assertEquals(polls.filter(([, server]) => server === 3).length, 1);
+  assertEquals(events.map(([, event, server]) => [event, server]), [["opted_out", 3]]);
+});
+
+Deno.test("freshness is the share of servers that are believed, and the ages of what is known", async () => {
+  const now = 100 * DAY_MS;
+  const states = Array.from({ length: 100 }, (_, i) => ({
+    ...{ online: true, since: now - 50 * DAY_MS },
+    probedAt: now - i * HOUR,
+  }));
+  const { servers, believed, medianMs, p95Ms } = freshnessOf(states, now);
+  assertEquals([servers, medianMs, p95Ms], [100, 50 * HOUR, 95 * HOUR]);
+  assert(believed > 0.9 && believed < 0.97, `${believed}`);
+  assertEquals(freshnessOf([], now), { servers: 0, believed: 1, medianMs: 0, p95Ms: 0 });
+  const crawled = await crawl({
+    servers: Array.from({ length: 50 }, () => ({ since: 50, probed: 20 })),
+    runMs: 6 * HOUR,
+  });
+  assert(crawled.freshness.believed > 0.999 && crawled.freshness.p95Ms < 6 * HOUR);
+});

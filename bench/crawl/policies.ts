@@ -4,9 +4,8 @@ import { RecentYield } from "../../src/discovery/freshness.ts";
 import { sleep } from "../../src/net/clock.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { CrawlLoop, type CrawlOptions } from "../../src/watch/crawl_loop.ts";
 import {
-  CrawlLoop,
-  type CrawlOptions,
   newPollPool,
   newWatchCounts,
   type PollLoopOptions,

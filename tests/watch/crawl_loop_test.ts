@@ -3,10 +3,8 @@ import { emptyRecord } from "../../src/core/record.ts";
 import { DAY_MS, RecentYield } from "../../src/discovery/freshness.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { CrawlLoop, type CrawlOptions, freshnessOf } from "../../src/watch/crawl_loop.ts";
 import {
-  CrawlLoop,
-  type CrawlOptions,
-  freshnessOf,
   newPollPool,
   newWatchCounts,
   type PollResult,

@@ -25,3 +25,30 @@ export interface AdaptiveSetup {
   /** Servers that were known before, and the protocol that each speaks. */
   readonly known: readonly { readonly endpoint: Endpoint; readonly protocol: string }[];
 }
+
+/** The rate that passes are planned for if there is no limit, probes per second. */
+const UNLIMITED_RATE = 100_000;
+/** The least duration of a pass, seconds: fewer passes wait less for replies. */
+const MIN_PASS_SECONDS = 5;
+
+/** What the sizes of passes depend on. */
+export interface PassScale {
+  /** One probe for each target address in each swept protocol. */
+  readonly evenSweep: number;
+  /** The rate limit, probes per second; `undefined`: none. */
+  readonly rate: number | undefined;
+}
+
+/** Maximum number of probes of a pass after `spent` probes: P = max(0.05 spent, 0.0005 A, 5 s · rate). */
+export function passProbes(spent: number, { evenSweep, rate = UNLIMITED_RATE }: PassScale): number {
+  return Math.ceil(Math.max(0.05 * spent, 0.0005 * evenSweep, MIN_PASS_SECONDS * rate));
+}
+
+/** The number of probes that a budget allows. A time is converted at the rate limit. */
+export function budgetProbes(
+  budget: AdaptiveBudget,
+  { evenSweep, rate = UNLIMITED_RATE }: PassScale,
+): number {
+  if ("probes" in budget) return budget.probes;
+  return Math.floor("share" in budget ? budget.share * evenSweep : budget.ms / 1000 * rate);
+}

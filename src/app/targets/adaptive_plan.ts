@@ -6,7 +6,13 @@
 import { InputError } from "../../core/errors.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { sweptProtocols } from "../../protocols/list.ts";
-import type { AdaptiveBudget, AdaptiveSetup } from "../../scan/adaptive_setup.ts";
+import {
+  type AdaptiveBudget,
+  type AdaptiveSetup,
+  budgetProbes,
+  passProbes,
+  type PassScale,
+} from "../../scan/adaptive_setup.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import { densityOf } from "../../targets/density.ts";
@@ -18,30 +24,8 @@ import {
   planScan,
 } from "./scan_plan.ts";
 
-/** What the passes of an adaptive scan depend on. */
-export type AdaptiveScale = Pick<AdaptivePlan, "evenSweep" | "rate" | "endpoints">;
-
-/** The rate that passes are planned for if there is no limit, probes per second. */
-const UNLIMITED_RATE = 100_000;
-/** Minimum duration of a pass, seconds. Between passes the scan waits for replies. */
-const MIN_PASS_SECONDS = 5;
-
-/** Maximum number of probes of a pass after `spent` probes: P = max(0.05 spent, 0.0005 A, 5 s · rate). */
-export function passProbes(
-  spent: number,
-  { evenSweep, rate = UNLIMITED_RATE }: Pick<AdaptiveScale, "evenSweep" | "rate">,
-): number {
-  return Math.ceil(Math.max(0.05 * spent, 0.0005 * evenSweep, MIN_PASS_SECONDS * rate));
-}
-
-/** The number of probes that a budget allows. A time is converted at the rate limit. */
-export function budgetProbes(
-  budget: AdaptiveBudget,
-  { evenSweep, rate = UNLIMITED_RATE }: Pick<AdaptiveScale, "evenSweep" | "rate">,
-): number {
-  if ("probes" in budget) return budget.probes;
-  return Math.floor("share" in budget ? budget.share * evenSweep : budget.ms / 1000 * rate);
-}
+/** What the passes of an adaptive scan depend on, and the number of its endpoints. */
+export type AdaptiveScale = Pick<AdaptivePlan, keyof PassScale | "endpoints">;
 
 /** The scale of an adaptive scan at a rate limit. */
 export function adaptiveScale(
@@ -108,7 +92,7 @@ function planBudget(
 }
 
 /** Number of passes until a budget is spent; the first one probes the known servers. */
-function passesUntil(budget: number, known: number, scale: AdaptiveScale): number {
+function passesUntil(budget: number, known: number, scale: PassScale): number {
   let [spent, passes] = known > 0 ? [known, 1] : [0, 0];
   for (; spent < budget; passes++) spent += passProbes(spent, scale);
   return passes;

@@ -13,6 +13,7 @@ import {
   type KnownPlan,
 } from "../../scan/inspect_stage/known_server_plan.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { PassScale } from "../../scan/adaptive_setup.ts";
 import { densityOf } from "../../targets/density.ts";
 import { type Pass, spaceOf } from "../../sweep/passes.ts";
 import type { Segment } from "../../targets/space.ts";
@@ -41,11 +42,7 @@ export interface Interviews {
 }
 
 /** The plan of an adaptive scan. */
-export interface AdaptivePlan {
-  /** One probe for each target address in each swept protocol. */
-  readonly evenSweep: number;
-  /** The rate limit, probes per second; `undefined`: none. */
-  readonly rate: number | undefined;
+export interface AdaptivePlan extends PassScale {
   /** Number of endpoints that may be probed, in all swept protocols. */
   readonly endpoints: number;
   /** Maximum number of probes. */

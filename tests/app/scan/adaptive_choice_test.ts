@@ -1,8 +1,8 @@
 /**
  * The budgets, ports and known servers of an adaptive scan.
  *
- * Covers src/app/scan/adaptive_choice.ts, src/app/targets/adaptive_plan.ts and
- * src/app/scan/read_scan.ts.
+ * Covers src/app/scan/adaptive_choice.ts, src/app/targets/adaptive_plan.ts,
+ * src/scan/adaptive_setup.ts and src/app/scan/read_scan.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { prepareScan } from "../../../src/app/scan/prepare_scan.ts";
@@ -13,7 +13,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { contextOf } from "../../../src/library/common_options.ts";
 import { givenOptions } from "../../../src/library/given_options.ts";
 import type { ScanOptions } from "../../../src/library/scan_options.ts";
-import { budgetProbes, passProbes } from "../../../src/app/targets/adaptive_plan.ts";
+import { budgetProbes, passProbes } from "../../../src/scan/adaptive_setup.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { networkOf } from "../../../src/targets/parts.ts";
 import { inFolder } from "../resume/stopped_programs.ts";

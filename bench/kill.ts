@@ -6,7 +6,7 @@
  *
  *     deno run -A bench/kill.ts [--outputs files,postgres] [--moments 20] [--seed 1]
  *         [--range 127.16.0.0/12] [--servers 2000] [--protocol raknet,slp,query] [--rate 100k]
- *         [--lived 8000] [--engine portable] [--last RATE]
+ *         [--lived 8000] [--engine portable] [--last RATE] [--adaptive 30%]
  *
  * `files` is one scan with three outputs: CSV, NDJSON and SQLite. `postgres` needs Debian's
  * `postgresql`; the benchmark starts a server of its own with the default settings. It needs Linux.
@@ -24,7 +24,11 @@
  * checkpoint. `--last` is the rate of the last part. Exits with 1 when a listed row is gone, a
  * server is missing, duplicate or wrong, an observation is missing or duplicate, or SQLite's
  * `integrity_check` is not ok.
+ *
+ * With `--adaptive` the servers are crowded, and the scan is adaptive with this budget. A scan that
+ * is not killed runs first. The killed scan must have the same plans, and find the same servers.
  */
+import { countOf } from "../src/core/quantities.ts";
 import { serverId } from "../src/core/record.ts";
 import { isFlawless, verdictLines, verifyAgainstManifest } from "../src/fleet/judge/verify_rows.ts";
 import type { ManifestEntry } from "../src/fleet/manifest.ts";
@@ -32,7 +36,7 @@ import { Random } from "../src/fleet/random.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { usualSelection } from "./shared/jobs.ts";
 import { fileOutputs, type Outputs, postgresOutput } from "./shared/killed_outputs.ts";
-import { after, listed, marksOf, textOf, within } from "./shared/moments.ts";
+import { after, listed, marksOf, opened, plansIn, textOf, within } from "./shared/moments.ts";
 import { readOptions } from "./shared/options.ts";
 import { runTimed, scanCommand, start, startFleet } from "./shared/processes.ts";
 import { table } from "./shared/table.ts";
@@ -49,6 +53,7 @@ const options = readOptions("a scan that is killed at many times and resumed", {
   lived: "8000",
   engine: "portable",
   last: "",
+  adaptive: "",
 });
 const LIVED = Number(options.lived);
 const random = new Random(Number(options.seed));
@@ -62,7 +67,38 @@ function wordsOf({ paths, checkpoint }: Outputs, begun: boolean): string[] {
   const outputs = paths.flatMap((path) => ["-o", path]);
   if (begun) return ["--resume", checkpoint, ...outputs];
   const targets = [options.range, "--protocol", options.protocol, "--rate", options.rate];
-  return [...targets, ...outputs, "--checkpoint", checkpoint];
+  const adaptive = ["--adaptive", "--budget", options.adaptive, "--seed", options.seed];
+  const ways = options.adaptive === "" ? [] : adaptive;
+  return [...targets, ...ways, ...outputs, "--checkpoint", checkpoint];
+}
+
+/** What a scan that was not killed planned and found. */
+interface Reference {
+  readonly plans: readonly string[];
+  readonly servers: ReadonlySet<string>;
+}
+
+/** Runs a scan to its end, and returns its time and the digests of its plans. */
+async function finish(
+  words: readonly string[],
+  checkpoint: string,
+): Promise<{ readonly elapsed: number; readonly plans: readonly string[] }> {
+  const running = runTimed(scanCommand(words, options.engine));
+  // The open file can be read after the scan has removed the list.
+  using list = await Promise.race([opened(`${checkpoint}.list`), running.then(() => undefined)]);
+  const { elapsed } = await running;
+  const text = list === undefined ? "" : await new Response(list.readable).text();
+  return { elapsed, plans: plansIn(text) };
+}
+
+/** Runs a scan that is not killed. */
+async function unkilled(): Promise<Reference> {
+  const inside = await Deno.makeTempDir({ dir: folder });
+  const outputs = fileOutputs(inside, random);
+  const { plans } = await finish(wordsOf(outputs, false), outputs.checkpoint);
+  const servers = new Set((await outputs.rows()).map(serverId));
+  console.log(`not killed: ${countOf(plans.length, "plan")}, ${countOf(servers.size, "server")}`);
+  return { plans, servers };
 }
 
 /** Starts a part of the scan and kills it at a moment. Returns a line of the table. */
@@ -92,6 +128,7 @@ async function run(
   name: string,
   outputs: Outputs,
   entries: readonly ManifestEntry[],
+  reference?: Reference,
 ): Promise<boolean> {
   const lines: (string | number)[][] = [];
   let [begun, gone] = [false, 0];
@@ -102,18 +139,21 @@ async function run(
     lines.push(killed.line);
   }
   const rate = options.last === "" ? [] : ["--rate", options.last];
-  const words = scanCommand([...wordsOf(outputs, begun), ...rate], options.engine);
-  const { elapsed } = await runTimed(words);
+  const words = [...wordsOf(outputs, begun), ...rate];
+  const { elapsed, plans } = await finish(words, outputs.checkpoint);
   console.log(table([name, "killed", "lived", "listed", "behind", "gone", "udp", "tcp"], lines));
   const rows = await outputs.rows();
   const ids = rows.map(serverId);
   const selection = usualSelection(options.protocol.split(","));
-  const verdict = verifyAgainstManifest(entries, rows, selection, "ndjson");
+  const expected = entries.filter((one) => reference?.servers.has(serverId(one)) ?? true);
+  const verdict = verifyAgainstManifest(expected, rows, selection, "ndjson");
   const faults = await outputs.faults(ids);
+  if (plans.join() !== (reference?.plans ?? plans).join()) faults.push("the plans differ");
   const left = await textOf(outputs.checkpoint) + await textOf(`${outputs.checkpoint}.list`);
   if (left !== "") faults.push("the checkpoint or its list was not removed");
   const ending = `killed ${lines.length} times; the last part took ${elapsed.toFixed(1)} s`;
   console.log(verdictLines(ending, verdict).join("\n"));
+  if (reference !== undefined) console.log(countOf(plans.length, "plan"));
   console.log(`${faults.length} other faults, ${gone} listed rows gone\n`);
   for (const fault of faults) console.error(`  ${fault}`);
   return isFlawless(verdict) && faults.length === 0 && gone === 0;
@@ -126,14 +166,16 @@ try {
     software: options.software,
     range: options.range,
     folder,
+    more: options.adaptive === "" ? [] : ["--crowded"],
   });
+  const reference = options.adaptive === "" ? undefined : await unkilled();
   for (const name of options.outputs.split(",")) {
     if (name === "files") {
-      right = await run(name, fileOutputs(folder, random), fleet.entries) && right;
+      right = await run(name, fileOutputs(folder, random), fleet.entries, reference) && right;
     } else {
       await using server = await startPostgres("on");
       const outputs = postgresOutput(folder, `${server.url}postgres`, random);
-      right = await run(name, outputs, fleet.entries) && right;
+      right = await run(name, outputs, fleet.entries, reference) && right;
     }
   }
 } finally {

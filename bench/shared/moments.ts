@@ -46,6 +46,24 @@ export function listed(lines: string): string[] {
     .flatMap((line) => line.split(" ").slice(2));
 }
 
+/** Opens a file as soon as it exists. */
+export async function opened(path: string): Promise<Deno.FsFile> {
+  while (true) {
+    try {
+      return await Deno.open(path);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      await after(10).come();
+    }
+  }
+}
+
+/** The digests of an adaptive scan's plans in a checkpoint's list, in the order of the passes. */
+export function plansIn(lines: string): string[] {
+  return lines.split("\n").slice(0, -1).filter((line) => line.startsWith("= "))
+    .map((line) => JSON.parse(line.slice(2)).digest);
+}
+
 /** The pass and position of each mark, for a table. */
 export function marksOf(checkpoint: string): [udp: string, tcp: string] {
   const { marks } = JSON.parse(checkpoint.split("sha256 ")[0]);

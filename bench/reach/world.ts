@@ -5,6 +5,7 @@
 import { mix } from "../../src/core/bits.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { type Range, RangeSet } from "../../src/targets/ranges.ts";
+import { neverProbedRanges, privateRanges } from "../../src/targets/shipped_lists.ts";
 
 /** The first address of all worlds. */
 export const BASE = 0xf0000000;
@@ -176,6 +177,20 @@ export function fragmentsOf(world: World): World {
   const starts = Array.from({ length: SIZE / 4096 / 64 }, (_, i) => BASE + i * 64 * 4096);
   const ranges = starts.map((start): Range<number> => ({ start, end: start + 4096 }));
   return partOf(world, RangeSet.of(ranges));
+}
+
+/** The whole of IPv4 except ranges that nobody probes: each /4 is a world of its own. */
+export function createPlanet(seed: number): World {
+  const left = [...neverProbedRanges(), ...privateRanges()].map(({ range }) => range)
+    .filter((range): range is Range<number> => typeof range.start === "number");
+  const addresses = RangeSet.of([{ start: 0, end: 2 ** 32 }]).subtract(RangeSet.of(left));
+  const servers = Array.from({ length: 2 ** 32 / SIZE }, (_, i) => i).flatMap((i) =>
+    createWorld(seed + i).servers.map(({ address, port }) => ({
+      address: address - BASE + i * SIZE,
+      port,
+    }))
+  ).filter(({ address }) => addresses.has(address));
+  return { seed, addresses, rates: new Float64Array(0), servers };
 }
 
 /** Half days in a month. */

@@ -1,6 +1,10 @@
 /** The synthetic worlds of bench/reach.ts, and the ways to find servers that it compares. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { Curve } from "../../bench/reach/curve.ts";
+import { Run } from "../../bench/reach/explore.ts";
+import { drawYields } from "../../bench/reach/plot.ts";
+import { Replies } from "../../bench/reach/replies.ts";
+import { resultsOf } from "../../bench/reach/restarts.ts";
 import { defaultSweep, expansion, oracle, rateOracle } from "../../bench/reach/rivals.ts";
 import {
   createWorld,
@@ -8,11 +12,15 @@ import {
   fragmentsOf,
   isLost,
   monthOldList,
+  partOf,
+  PORTS,
   type Server,
   SIZE,
 } from "../../bench/reach/world.ts";
 import { figuresOf } from "../../bench/reach/world_figures.ts";
 import { mix } from "../../src/core/bits.ts";
+import { RangeSet } from "../../src/targets/ranges.ts";
+import { TargetSpace } from "../../src/targets/space.ts";
 
 const WORLDS = [6, 7, 8, 9, 10].map(createWorld);
 
@@ -82,4 +90,54 @@ Deno.test("oracles yield more than an expansion of hits, and that more than an e
   const shares = ways.map((curve) => curve.at(0.05 * SIZE));
   assertEquals(shares, shares.toSorted((a, b) => a - b));
   assertAlmostEquals(even.at(0.5 * SIZE) / even.at(SIZE), 0.5, 0.02);
+});
+
+/** A part of a world with many servers. */
+const PART = partOf(
+  WORLDS[0],
+  RangeSet.of([{ start: WORLDS[0].servers[0].address, end: WORLDS[0].servers[3000].address }]),
+);
+/** All servers of the part, as a pass. */
+const SPACE = new TargetSpace([{ addresses: PART.addresses, ports: PORTS }], { seed: 1 });
+
+Deno.test("a lost reply comes at the second probe, and a found server counts once", () => {
+  const replies = new Replies(PART, []);
+  const visits = [1, 2, 3].map(() => {
+    const visit = replies.visit(SPACE);
+    replies.close(visit);
+    return visit.result.hits.length;
+  });
+  const lost = PART.servers.filter((one) => isLost(PART, one, 0));
+  const lostTwice = lost.filter((one) => isLost(PART, one, 1));
+  assertEquals(visits.slice(0, 2), [
+    PART.servers.length - lost.length,
+    lost.length - lostTwice.length,
+  ]);
+  assertEquals(replies.found, visits.reduce((a, b) => a + b));
+  assert(replies.repeated > PART.servers.length);
+});
+
+Deno.test("a host that replies on all ports ends at its eighth port", () => {
+  const [{ start }] = PART.addresses;
+  const replies = new Replies({ ...PART, servers: [] }, [start]);
+  const visit = replies.visit(SPACE);
+  replies.close(visit);
+  assertEquals([visit.result.hits.length, visit.result.endedHosts], [8, [start]]);
+  assertEquals([replies.aliasPorts.get(start), replies.found], [8, 0]);
+});
+
+Deno.test("a run that is killed in every tenth pass finds the same servers", () => {
+  const exploration = { world: PART, budget: 0.05 * Number(PART.addresses.size) };
+  const [whole, killed] = [new Run(exploration), new Run(exploration)];
+  while (whole.step());
+  while (killed.step(killed.passes.length % 10 === 5 ? 1 : 0));
+  assert(whole.replies.found > 100);
+  assertEquals(resultsOf(killed), resultsOf(whole));
+});
+
+Deno.test("the picture contains a line for each way", () => {
+  const ways = ["one", "other"].map((name) => ({ name, curves: [Curve.of([1e6])], servers: [2] }));
+  const picture = drawYields(ways);
+  assertEquals(picture.match(/<polyline/g)?.length, 2);
+  assert(picture.includes(">other</text>"));
 });

@@ -121,7 +121,10 @@ export {
   ENGINES,
   FASTEST,
 } from "../app/engines/engine_names.ts";
-export type { AdaptiveBudget, AdaptiveSetup } from "../scan/adaptive_setup.ts";
+export type * from "../discovery/contract.ts";
+export type * from "../scan/adaptive/adaptive_report.ts";
+export type * from "../scan/adaptive/adaptive_setup.ts";
+export type { DiscoveredServer, PassRecord, ProtocolFinds } from "../scan/adaptive/pass_record.ts";
 export * from "../scan/scan.ts";
 export * from "../scan/scan_id.ts";
 export * from "../scan/scan_setup.ts";

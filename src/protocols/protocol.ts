@@ -232,6 +232,11 @@ export interface Protocol<S = unknown> {
    * Default: the protocol's GUIDs show no restarts.
    */
   guidChangesOnRestart?(guid: string): boolean;
+  /**
+   * A hash, 32 bits, of the parts of a reply that are equal on all ports of a host that shows one
+   * server on many ports. Default: a hash of the whole reply.
+   */
+  fingerprint?(reply: Uint8Array): number;
   /** Whether it is used only if `--protocol` names it. Default: false. */
   readonly onlyNamed?: boolean;
   /**

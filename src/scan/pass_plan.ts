@@ -45,7 +45,11 @@ export interface PassPlan extends ScanPasses {
 export interface PassPlanInput extends ScanSelection {
   /** The number of retries, and the timeout for a reply. */
   readonly limits: Pick<ScanLimits, "retries" | "timeoutMs">;
+  /** The options of an adaptive scan. Default: the scan is not adaptive. */
+  readonly adaptive?: unknown;
 }
+
+const NO_PASSES: ScanPasses = { detectionPasses: [], udp: [], tcp: [] };
 
 /** The passes over the targets of a scan: one for each protocol, and one more for each retry. */
 export function scanPasses(selection: ScanSelection, retries: number): ScanPasses {
@@ -66,7 +70,8 @@ export function scanPasses(selection: ScanSelection, retries: number): ScanPasse
 /** Plans the passes of a scan, and the probes that they send. */
 export function planScanPasses(input: PassPlanInput): PassPlan {
   const { targets: { protocols, allProtocols }, limits: { retries, timeoutMs } } = input;
-  const passes = scanPasses(input, retries);
+  // the passes of an adaptive scan are planned one after the other
+  const passes = input.adaptive === undefined ? scanPasses(input, retries) : NO_PASSES;
   const suppressors = passes.detectionPasses.map(({ suppressor }) => suppressor);
   const suppresses = protocols.some(({ suppressedBy }) => suppressedBy !== undefined);
   return {

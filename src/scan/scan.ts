@@ -15,7 +15,8 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import { ProbeWindow } from "../sweep/probe_window.ts";
 import { Receiver, type ReceiverOptions } from "../sweep/receiver.ts";
 import { familiesOf } from "../targets/compose.ts";
-import type { Marks } from "./checkpoint/low_water_mark.ts";
+import type { AdaptiveSweep } from "./adaptive/adaptive_sweep.ts";
+import { type Marks, START } from "./checkpoint/low_water_mark.ts";
 import { eachSecond } from "./checkpoint/save_timer.ts";
 import { EarlyStop, endReason } from "./early_stop.ts";
 import { Aliases } from "./inspect_stage/aliases.ts";
@@ -54,7 +55,8 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   const plan = planScanPasses(options);
   countPositions(plan, options);
   const tables = makeTables(options, demultiplexer, stop);
-  const stages = makeStages(options, plan, tables, { demultiplexer, throttle });
+  const adaptive = options.adaptive && await import("./adaptive/adaptive_sweep.ts");
+  const stages = makeStages(options, plan, tables, { demultiplexer, throttle, adaptive });
   using _write = stages.write;
   hooks?.onStart?.({ optOut: (address) => stages.optOuts.recordFromOutside(address) });
   const running = runStages(tables, stages, demultiplexer);
@@ -94,6 +96,8 @@ interface Stages {
   readonly optOuts: OptOutRecorder;
   readonly udp: UdpSweep;
   readonly tcp: TcpSweep;
+  /** Plans and runs the passes of `udp` and `tcp`, if the scan is adaptive. */
+  readonly adaptive: AdaptiveSweep | undefined;
   readonly known: KnownServerStage;
   readonly inspect: InspectStage;
   readonly write: WriteStage;
@@ -105,9 +109,10 @@ function makeStages(
   options: ScanSetup,
   plan: PassPlan,
   tables: ScanTables,
-  { demultiplexer, throttle }: {
+  { demultiplexer, throttle, adaptive: code }: {
     readonly demultiplexer: Demultiplexer;
     readonly throttle: Throttle;
+    readonly adaptive: typeof import("./adaptive/adaptive_sweep.ts") | undefined;
   },
 ): Stages {
   const { io } = options;
@@ -115,14 +120,20 @@ function makeStages(
   const write = makeWriteStage(options, tables);
   const optOuts = new OptOutRecorder(options, tables);
   const sightings = new SightingQueue(tables, write, io.state);
-  const admission = new SightingAdmission(sightings, tables, io.state, optOuts);
+  const { adaptive } = options;
+  const found = adaptive && code &&
+    new code.DiscoveredServers(adaptive.protocols, adaptive.earlier, tables.filter);
+  const admission = new SightingAdmission(sightings, tables, io.state, optOuts, found);
   const window = new ProbeWindow(sockets);
   const lossAndRate = new LossAndRate(options, tables, { sockets, throttle, kinds: plan.kinds });
-  const skipped = new SkippedTargets(tables, plan.kinds);
+  const skipped = new SkippedTargets(tables, plan.kinds, found);
   const connections = new ScanConnections(options, tables, throttle);
   const probing = { sockets, throttle, window, skipped, sightings, lossAndRate };
   const connecting = { throttle, connections, skipped, sightings, admission, optOuts };
-  const interviewing = { demultiplexer, connections, sightings, rows: write, lossAndRate, optOuts };
+  const rows = write;
+  const interviewing = { demultiplexer, connections, sightings, rows, lossAndRate, optOuts, found };
+  const udp = new UdpSweep(options, plan, tables, probing);
+  const tcp = new TcpSweep(options, plan, tables, connecting);
   return {
     receiver: makeReceiver(options, plan, tables, {
       canaries: lossAndRate.canaries,
@@ -132,8 +143,9 @@ function makeStages(
     }),
     sightings,
     optOuts,
-    udp: new UdpSweep(options, plan, tables, probing),
-    tcp: new TcpSweep(options, plan, tables, connecting),
+    udp,
+    tcp,
+    adaptive: found && new code!.AdaptiveSweep(adaptive!, options, tables, { udp, tcp, found }),
     known: new KnownServerStage(options, tables, sightings),
     inspect: new InspectStage(options, tables, interviewing),
     write,
@@ -194,10 +206,23 @@ function saveEachSecond(
   });
 }
 
+/** Runs the planned passes over UDP and TCP at the same time. Returns the marks after them. */
+async function runPasses(
+  stop: EarlyStop,
+  udp: UdpSweep,
+  tcp: TcpSweep,
+): Promise<Marks> {
+  const [udpMark, tcpMark] = await Promise.all([
+    stop.guard(() => udp.run(), udp.mark),
+    stop.guard(() => tcp.run(), tcp.mark),
+  ]);
+  return { udp: udpMark, tcp: tcpMark };
+}
+
 /** Runs the stages until they end, in their order. Returns the marks after the passes. */
 async function runStages(
   { stop, floods }: ScanTables,
-  { receiver, sightings, optOuts, udp, tcp, known, inspect, write, socketCounts }: Stages,
+  { receiver, sightings, optOuts, udp, tcp, adaptive, known, inspect, write, socketCounts }: Stages,
   demultiplexer: Demultiplexer,
 ): Promise<Marks> {
   let isOver = false;
@@ -212,12 +237,11 @@ async function runStages(
   ).catch((error) => stop.fail(error));
   const inspecting = inspect.run();
   const sweeping = Promise.all([
-    stop.guard(() => udp.run(), udp.mark),
-    stop.guard(() => tcp.run(), tcp.mark),
+    adaptive === undefined ? runPasses(stop, udp, tcp) : stop.guard(() => adaptive.run(), START),
     stop.guard(() => known.run(), undefined),
   ]);
   socketCounts.start();
-  const [udpMark, tcpMark] = await sweeping;
+  const [marks] = await sweeping;
   await demultiplexer.drained();
   isOver = true; // the cooldown is over
   await inspect.drain();
@@ -225,5 +249,5 @@ async function runStages(
   await write.idle();
   isEnded = true; // nothing more is sent, so replies need not be searched for opt-outs
   await stop.guard(() => optOuts.saved(), undefined);
-  return { udp: udpMark, tcp: tcpMark };
+  return marks;
 }

@@ -16,7 +16,7 @@ import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Shard } from "../targets/parts.ts";
 import type { TargetOrder } from "../targets/space.ts";
-import type { AdaptiveSetup } from "./adaptive_setup.ts";
+import type { AdaptiveScan } from "./adaptive/adaptive_setup.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
 import type { MakingThread, RowThreadOptions } from "./rows/thread_start.ts";
@@ -32,6 +32,12 @@ export interface Checkpointer {
   accepted(ids: readonly string[]): Promise<void>;
   /** Records an address that opted out. */
   optedOut(address: Address): Promise<void>;
+  /**
+   * Records a closed pass of an adaptive scan, before the next one is planned.
+   *
+   * @param line The line of the pass for the list beside the checkpoint.
+   */
+  passed?(line: string): Promise<void>;
   /**
    * Saves the position of the scan.
    *
@@ -212,7 +218,7 @@ export interface ScanSetup {
    * Probes in passes that are planned from the servers of earlier passes. Default: each endpoint is
    * probed once.
    */
-  readonly adaptive?: AdaptiveSetup;
+  readonly adaptive?: AdaptiveScan;
   /** Callbacks for events of the scan. Default: none. */
   readonly hooks?: ScanHooks;
   /** Ends the sweep. Interviews that have begun are finished, and their rows are written. */

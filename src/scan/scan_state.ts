@@ -6,6 +6,7 @@
  */
 import type { Endpoint } from "../core/address.ts";
 import { type FloodReport, noFloods } from "../sweep/flooding_hosts.ts";
+import type { AdaptiveReport } from "./adaptive/adaptive_report.ts";
 import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.ts";
 import type { RateReport } from "../sweep/rate/rate_search.ts";
 import { noReplies, type ReplyCounts } from "../sweep/reply_counts.ts";
@@ -119,6 +120,8 @@ export interface ScanState extends PassCounts {
   canaries: CanaryCounts;
   /** Hosts that sent far more datagrams than the scan sent probes to them. */
   readonly floods: FloodReport;
+  /** Progress of an adaptive scan; `undefined`: the scan is not adaptive. */
+  adaptive?: AdaptiveReport;
   /** Result of the search for the highest rate, if there is one. */
   rate?: RateReport;
   /** Inspections that have not ended. */

@@ -8,7 +8,7 @@ import type { Address, Endpoint } from "../core/address.ts";
 import { sleep } from "../net/clock.ts";
 import type { ConnectionSlots } from "../net/connection_slots.ts";
 import type { Throttle } from "../net/throttle.ts";
-import type { TargetSpace } from "../targets/space.ts";
+import type { ProbeSpace } from "../targets/space.ts";
 import type { Pass, PassOptions, PassVisitor, Visited } from "./passes.ts";
 import type { Mark } from "./mark_history.ts";
 
@@ -51,7 +51,7 @@ export class ConnectionVisitor implements PassVisitor {
     return this.#pass && { pass: this.#number, position: this.#pass.position };
   }
 
-  async visit(pass: Pass, space: TargetSpace, from: Mark): Promise<Visited> {
+  async visit(pass: Pass, space: ProbeSpace, from: Mark): Promise<Visited> {
     this.#number = from.pass;
     this.#pass = new ConnectionPass(pass.protocol, space, this.options, from.position);
     const position = await this.#pass.run();
@@ -74,7 +74,7 @@ class ConnectionPass {
 
   constructor(
     private readonly protocol: string,
-    private readonly space: TargetSpace,
+    private readonly space: ProbeSpace,
     private readonly options: ConnectionVisitorOptions,
     from: number,
   ) {

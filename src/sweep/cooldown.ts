@@ -5,7 +5,7 @@
  */
 import { Endpoints } from "../core/endpoints.ts";
 import { type Clock, sleep } from "../net/clock.ts";
-import type { TargetSpace } from "../targets/space.ts";
+import type { ProbeSpace } from "../targets/space.ts";
 import type { Mark } from "./mark_history.ts";
 
 /** Number of targets that are computed at a time. */
@@ -16,7 +16,7 @@ const CHECK_MS = 20;
 /** The targets of a pass, and whether a reply of each is outstanding. */
 export interface SentPass {
   /** The targets in the order of the pass. */
-  readonly space: TargetSpace;
+  readonly space: ProbeSpace;
   /**
    * Whether no reply of a target is outstanding, because the target has replied or was not probed.
    */

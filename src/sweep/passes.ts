@@ -4,7 +4,7 @@
  * @module
  */
 import { type Clock, sleep } from "../net/clock.ts";
-import { type Segment, type TargetOrder, TargetSpace } from "../targets/space.ts";
+import { type ProbeSpace, type Segment, type TargetOrder, TargetSpace } from "../targets/space.ts";
 import type { Mark } from "./mark_history.ts";
 
 /** A pass: one protocol over all its targets. */
@@ -15,6 +15,8 @@ export interface Pass {
   readonly segments: readonly Segment[];
   /** Number of the pass's permutation. Each pass visits the targets in a different order. */
   readonly number: number;
+  /** The endpoints of a pass of an adaptive scan. Default: all targets. */
+  readonly planned?: () => ProbeSpace;
 }
 
 /**
@@ -45,8 +47,8 @@ export function planPasses(
 }
 
 /** The target space of a pass. */
-export function spaceOf({ segments, number }: Pass, order: TargetOrder): TargetSpace {
-  return new TargetSpace(segments, { ...order, pass: number });
+export function spaceOf({ segments, number, planned }: Pass, order: TargetOrder): ProbeSpace {
+  return planned?.() ?? new TargetSpace(segments, { ...order, pass: number });
 }
 
 /** Receives the progress of passes. */
@@ -71,7 +73,7 @@ export interface Visited {
 /** Visits the targets of passes over UDP or TCP. */
 export interface PassVisitor {
   /** Visits the targets of a pass, in its order, from a mark on. */
-  visit(pass: Pass, space: TargetSpace, from: Mark): Promise<Visited>;
+  visit(pass: Pass, space: ProbeSpace, from: Mark): Promise<Visited>;
 }
 
 /** Options of {@linkcode runPasses}. */

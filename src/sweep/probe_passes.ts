@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TargetSpace } from "../targets/space.ts";
+import type { ProbeSpace } from "../targets/space.ts";
 import type { Pass, PassOptions, PassVisitor, Visited } from "./passes.ts";
 import type { ProbeKind } from "./probe_kind.ts";
 import { Sender, type SenderOptions, type SendProgress } from "./sender.ts";
@@ -32,7 +32,7 @@ export class ProbeVisitor implements PassVisitor {
     this.history = options.history ?? new MarkHistory(from, clock.now(), cooldownMs);
   }
 
-  async visit(pass: Pass, space: TargetSpace, from: Mark): Promise<Visited> {
+  async visit(pass: Pass, space: ProbeSpace, from: Mark): Promise<Visited> {
     const { clock, progress, kinds } = this.options;
     const kind = kinds.find(({ protocol }) => protocol === pass.protocol)!;
     let visited = from.position;

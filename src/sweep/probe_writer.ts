@@ -7,7 +7,7 @@ import { Endpoints } from "../core/endpoints.ts";
 import type { Clock } from "../net/clock.ts";
 import type { ThreadPass } from "../net/socket.ts";
 import type { HostFilter } from "../targets/host_filter.ts";
-import type { TargetSpace } from "../targets/space.ts";
+import type { ProbeSpace } from "../targets/space.ts";
 import type { Tokens } from "../targets/token.ts";
 import type { BatchInFlight } from "./batches_in_flight.ts";
 import { type ProbeKind, stampClock } from "./probe_kind.ts";
@@ -42,7 +42,7 @@ export class ProbeWriter {
   /** Indexes of the selected targets, and behind them the number of positions. */
   readonly #selected = new Uint16Array(COMPUTED_AT_ONCE + 1);
   /** The space of the blocks of threads. */
-  #space: TargetSpace | undefined;
+  #space: ProbeSpace | undefined;
 
   /** Creates a writer of one kind of probe. */
   constructor(kind: ProbeKind, options: ProbeWriterOptions) {
@@ -68,7 +68,7 @@ export class ProbeWriter {
    * @param count Number of positions, at most {@linkcode COMPUTED_AT_ONCE}.
    * @returns Number of selected targets.
    */
-  select(space: TargetSpace, from: number, count: number): number {
+  select(space: ProbeSpace, from: number, count: number): number {
     const { skip, filter, tokens } = this.#options;
     const { protocol, kind, probe: { macMask } } = this.#kind;
     const targets = this.#targets;
@@ -100,12 +100,12 @@ export class ProbeWriter {
   }
 
   /** Describes the pass over a space for sender threads. */
-  threadPass(space: TargetSpace, batchSize: number): ThreadPass {
+  threadPass(space: ProbeSpace, batchSize: number): ThreadPass {
     const { tokens, filter } = this.#options;
     const { kind, probe: { template, tokenAt, tokenText, clockAt, macMask } } = this.#kind;
     this.#space = space;
     return {
-      space: space.data,
+      space: space.data!,
       template: { template, tokenAt, tokenText, clockAt },
       key: tokens.key,
       kind,

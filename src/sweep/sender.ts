@@ -8,7 +8,7 @@ import { sleep } from "../net/clock.ts";
 import { untilOpen } from "../net/send_gate.ts";
 import { type DatagramSocket, MAX_IN_BATCH } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
-import type { TargetSpace } from "../targets/space.ts";
+import type { ProbeSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries/canaries.ts";
 import { BatchesInFlight, type BatchInFlight } from "./batches_in_flight.ts";
 import { type ProbeKind, stampClock } from "./probe_kind.ts";
@@ -104,7 +104,7 @@ export class Sender {
   /** Maximum size of a batch, datagrams. */
   readonly #batchSize: number;
   /** Whether sender threads compute the targets. */
-  readonly #isByThreads: boolean;
+  #isByThreads: boolean;
   /** Whether a socket cannot receive while it sends. */
   readonly #isBlockedBySending: boolean;
   /** Number of probes since the last poll of sockets. */
@@ -162,9 +162,10 @@ export class Sender {
    *
    * @returns The first position that was not visited: the size of the space, unless cancelled.
    */
-  async send(space: TargetSpace, from: number): Promise<number> {
+  async send(space: ProbeSpace, from: number): Promise<number> {
     const { signal } = this.#options;
     let position = from;
+    this.#isByThreads &&= "data" in space;
     if (this.#isByThreads) this.#batches.begin(this.#writer.threadPass(space, this.#batchSize));
     while (position < space.size && !signal.aborted) {
       const flight = this.#batches.next;
@@ -259,14 +260,14 @@ export class Sender {
    * Prepares probes until the batches or the block are full or a probe has to wait. Returns the next
    * position.
    */
-  #fill(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
+  #fill(space: ProbeSpace, from: number, most: number, flight: BatchInFlight): number {
     return this.#options.throttle.isUncapped
       ? this.#fillBlocks(space, from, most, flight)
       : this.#fillEach(space, from, most, flight);
   }
 
   /** Prepares probes without caps: the rate limit, clock and canaries are asked once per block. */
-  #fillBlocks(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
+  #fillBlocks(space: ProbeSpace, from: number, most: number, flight: BatchInFlight): number {
     const { clock, canaries } = this.#options;
     const end = Math.min(space.size, from + MAX_SKIPPED);
     let position = from;
@@ -304,7 +305,7 @@ export class Sender {
   }
 
   /** Selects the next positions. Returns the number of probes. */
-  #select(space: TargetSpace, position: number, size: number): number {
+  #select(space: ProbeSpace, position: number, size: number): number {
     if (this.#isByThreads) return size;
     return this.#writer.select(space, position, Math.min(size, COMPUTED_AT_ONCE));
   }
@@ -320,7 +321,7 @@ export class Sender {
    * Writes probes into the batches until the batches are full or a probe has to wait. It allocates
    * nothing for an IPv4 target: addresses, ports and times stay in arrays of numbers.
    */
-  #fillEach(space: TargetSpace, from: number, most: number, flight: BatchInFlight): number {
+  #fillEach(space: ProbeSpace, from: number, most: number, flight: BatchInFlight): number {
     const { clock, skip, canaries } = this.#options;
     const { protocol } = this.#kind;
     const targets = this.#targets;
@@ -390,7 +391,7 @@ export class Sender {
   }
 
   /** Computes the next targets. */
-  #compute(space: TargetSpace, position: number): void {
+  #compute(space: ProbeSpace, position: number): void {
     const count = Math.min(COMPUTED_AT_ONCE, space.size - position);
     space.fill(position, count, this.#targets);
     this.#computedFrom = position;

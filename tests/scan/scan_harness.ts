@@ -9,6 +9,7 @@ import { type RowsVerdict, verifyAgainstManifest } from "../../src/fleet/judge/v
 import { leadProtocol } from "../../src/inspect/interview.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
+import type { AdaptiveScan } from "../../src/scan/adaptive/adaptive_setup.ts";
 import { START } from "../../src/scan/checkpoint/low_water_mark.ts";
 import type {
   ScanEnd,
@@ -79,6 +80,7 @@ export interface FlatOptions
   /** The mark at which the TCP passes start. */
   readonly fromTcp: Mark;
   readonly signal: AbortSignal;
+  readonly adaptive?: AdaptiveScan;
 }
 
 /** The options of a test. */
@@ -146,6 +148,7 @@ export function grouped(flat: FlatOptions & Pick<ScanTargets, "addresses">): Sca
     limits: flat,
     interviews: flat,
     io: flat,
+    adaptive: flat.adaptive,
     hooks: flat,
     signal,
   };

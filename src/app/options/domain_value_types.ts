@@ -22,7 +22,7 @@ import type { Field } from "../../core/record.ts";
 import { parseMac } from "../../net/mac_address.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { AdaptiveBudget } from "../../scan/adaptive_setup.ts";
+import type { AdaptiveBudget } from "../../scan/adaptive/adaptive_setup.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
 import { parsePorts, type WrittenPorts, writtenPorts } from "../../targets/ports.ts";

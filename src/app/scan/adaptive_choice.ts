@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { sweptProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { AdaptiveSetup } from "../../scan/adaptive_setup.ts";
+import type { AdaptiveSetup } from "../../scan/adaptive/adaptive_setup.ts";
 import type { ScanTargets } from "../../scan/scan_setup.ts";
 import { isLater } from "../../sweep/mark_history.ts";
 import type { Targets } from "../../targets/compose.ts";

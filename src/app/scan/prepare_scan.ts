@@ -6,7 +6,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Network } from "../../net/network.ts";
-import type { AdaptiveSetup } from "../../scan/adaptive_setup.ts";
+import type { AdaptiveSetup } from "../../scan/adaptive/adaptive_setup.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { networkOf } from "../call_context.ts";
 import { chooseEngine, type Engine, spareThreads } from "../engines/choose_engine.ts";

@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
-import type { AdaptiveSetup } from "../../scan/adaptive_setup.ts";
+import type { AdaptiveSetup } from "../../scan/adaptive/adaptive_setup.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type {
   ScanInterviews,

@@ -12,7 +12,7 @@ import {
   budgetProbes,
   passProbes,
   type PassScale,
-} from "../../scan/adaptive_setup.ts";
+} from "../../scan/adaptive/adaptive_setup.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import { densityOf } from "../../targets/density.ts";

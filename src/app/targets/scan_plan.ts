@@ -13,7 +13,7 @@ import {
   type KnownPlan,
 } from "../../scan/inspect_stage/known_server_plan.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { PassScale } from "../../scan/adaptive_setup.ts";
+import type { PassScale } from "../../scan/adaptive/adaptive_setup.ts";
 import { densityOf } from "../../targets/density.ts";
 import { type Pass, spaceOf } from "../../sweep/passes.ts";
 import type { Segment } from "../../targets/space.ts";

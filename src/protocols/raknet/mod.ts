@@ -4,10 +4,12 @@
  *
  * @module
  */
+import { hashOf } from "../../core/bits.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
 import type { Protocol, Verifier } from "../protocol.ts";
 import type { AdvertisementFlag } from "./advertisement.ts";
 import type { PongFlag } from "./codec.ts";
+import { decodePong } from "./codec.ts";
 import { CLIENT_GUID, pingExchange, pingProbe } from "./ping.ts";
 import type { RaknetStatus } from "./pong_status.ts";
 import { raknetStatement } from "./statement.ts";
@@ -84,6 +86,16 @@ const RAKNET_FLAGS: Readonly<Record<RaknetFlag, string>> = {
 /** The ports of Bedrock servers if their owners choose none, by address family. */
 export const BEDROCK_PORTS = { 4: 19132, 6: 19133 } as const;
 
+/** Offset of the GUID in a pong, after the id and the time. */
+const GUID_AT = 9;
+
+/** A hash of a pong: of its GUID, or of all but the time if the GUID is no random number. */
+function pongFingerprint(reply: Uint8Array): number {
+  const pong = decodePong(reply);
+  const isOwn = pong !== undefined && isServerGuid(String(pong.guid));
+  return hashOf(isOwn ? reply.subarray(GUID_AT, GUID_AT + 8) : reply.subarray(GUID_AT));
+}
+
 /** RakNet, as Bedrock servers speak it. */
 export const raknetProtocol: Protocol<RaknetStatus> = {
   name: "raknet",
@@ -95,6 +107,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   broadcastPorts: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[6]] },
   isServerGuid,
   guidChangesOnRestart: (guid) => guid !== "0", // 0: the software has no random GUID
+  fingerprint: pongFingerprint,
   playerFacts: [],
   probe: pingProbe,
   exchange: pingExchange,

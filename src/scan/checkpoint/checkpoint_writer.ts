@@ -113,6 +113,11 @@ export class CheckpointWriter implements Checkpointer {
     await this.#try(() => this.#list.write());
   }
 
+  async passed(line: string): Promise<void> {
+    this.#list.pass(line);
+    await this.#try(() => this.#list.sync());
+  }
+
   async save(marks: Marks, state: ScanState): Promise<void> {
     if (await this.#try(() => this.#save(marks, state))) this.#failing = false;
   }

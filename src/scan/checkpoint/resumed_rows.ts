@@ -14,7 +14,7 @@ import {
 import { InputError } from "../../core/errors.ts";
 import type { Disk, DiskFile } from "../../sinks/file_operations.ts";
 import { type Checkpoint, checkpointError, type Offsets, sha256 } from "./checkpoint_file.ts";
-import { HEAD, openOwn, WrittenRows } from "./written_rows.ts";
+import { HEAD, openOwn, PASS_SIGN, WrittenRows } from "./written_rows.ts";
 
 /** The fields of a checkpoint that describe its list. */
 export type SavedList = Pick<Checkpoint, "list" | "outputs" | "rows">;
@@ -53,6 +53,7 @@ export class ResumedRows implements AsyncDisposable {
   readonly digest: string;
   readonly #optOuts: readonly { readonly address: Address; readonly end: number }[];
   readonly #batches: readonly WrittenLine[];
+  readonly #passes: readonly { readonly line: string; readonly end: number }[];
 
   constructor(
     private readonly file: DiskFile,
@@ -78,15 +79,18 @@ export class ResumedRows implements AsyncDisposable {
     this.digest = configurationDigest(this.configuration);
     const batches: WrittenLine[] = [];
     const optOuts: { address: Address; end: number }[] = [];
+    const passes: { line: string; end: number }[] = [];
     for (const { line, end } of lines) {
       const address = line.startsWith("! ") ? parseAddress(line.slice(2)) : undefined;
       const batch = address === undefined ? parseWrittenLine(line, end) : undefined;
       if (address !== undefined) optOuts.push({ address, end });
+      else if (line.startsWith(PASS_SIGN)) passes.push({ line, end });
       else if (batch !== undefined) batches.push(batch);
       else throw fail(`it was changed: "${line.slice(0, 40)}" is not a line of a list`);
     }
     this.#batches = batches;
     this.#optOuts = optOuts;
+    this.#passes = passes;
     const fault = batchFault(batches, saved);
     if (fault !== undefined) throw fail(fault);
   }
@@ -94,6 +98,11 @@ export class ResumedRows implements AsyncDisposable {
   /** Addresses that opted out. */
   get optedOut(): Address[] {
     return this.#optOuts.map(({ address }) => address);
+  }
+
+  /** The lines with closed passes of an adaptive scan. */
+  get passes(): string[] {
+    return this.#passes.map(({ line }) => line);
   }
 
   /** The servers whose rows are listed. */
@@ -138,6 +147,7 @@ export class ResumedRows implements AsyncDisposable {
       open: async () => {
         const list = await WrittenRows.behind(this.file, this.bytes.subarray(0, end));
         for (const one of this.#optOuts) if (one.end > end) list.optOut(one.address);
+        for (const one of this.#passes) if (one.end > end) list.pass(one.line);
         return list;
       },
     };

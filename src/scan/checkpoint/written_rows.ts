@@ -1,11 +1,12 @@
 /**
- * The list file beside a checkpoint: the configuration, the rows written, and the addresses that
- * opted out. Lines are only appended. A line of rows is appended after the outputs have accepted
+ * The list file beside a checkpoint: the configuration, the rows written, the addresses that
+ * opted out, and the passes of an adaptive scan. Lines are only appended. A line of rows is appended after the outputs have accepted
  * these rows:
  *
  *     blocksweep rows {…}                       the configuration, JSON
  *     + 5120,4711,- 10.0.0.1:19132 [::1]:25565  rows, and the length of each output after them
  *     ! 10.0.0.9                                an address that opted out
+ *     = {…}                                     a pass and the servers that it found, JSON
  *
  * Bytes of an output after its last listed length belong to rows that not all outputs accepted, or
  * to a partial row. A resumed scan removes these bytes and probes the servers again. It therefore
@@ -21,6 +22,8 @@ import { checkpointError, type ListFingerprint, type Offsets } from "./checkpoin
 
 /** Start of the first line of a list file. */
 export const HEAD = "blocksweep rows ";
+/** Start of a line with a pass of an adaptive scan. */
+export const PASS_SIGN = "= ";
 
 /** The path of a checkpoint's list file. */
 export function writtenRowsPath(checkpoint: string): string {
@@ -86,6 +89,15 @@ export class WrittenRows implements AsyncDisposable {
   /** Adds a line with an address that opted out. */
   optOut(address: Address): void {
     this.#add(`! ${formatAddress(address)}`);
+  }
+
+  /**
+   * Adds a line with a pass of an adaptive scan.
+   *
+   * @param line It begins with {@linkcode PASS_SIGN}.
+   */
+  pass(line: string): void {
+    this.#add(line);
   }
 
   #add(line: string): void {

@@ -16,6 +16,7 @@ import {
 } from "../../inspect/inspect.ts";
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
+import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
 import type { RowSource } from "../rows/row_maker.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -37,6 +38,8 @@ export interface InspectStageParts extends InterviewParts {
   readonly sightings: SightingQueue;
   /** The stage that writes rows. */
   readonly rows: WriteStage;
+  /** Collects the servers that an adaptive scan finds. Default: nothing does. */
+  readonly found?: Pick<DiscoveredServers, "add">;
   /** The loss measurement. It uses servers with a row as canaries. */
   readonly lossAndRate: LossAndRate;
 }
@@ -209,6 +212,7 @@ export class InspectStage {
       return this.#unconfirmed(sighting, result);
     }
     const isFirst = sighting.verified || isConfirmed && responders.add(endpoint);
+    if (isFirst && !sighting.verified) this.#parts.found?.add(sighting);
     this.#settleUnverified(sighting, isFirst ? "valid" : isConfirmed ? "duplicate" : "forged");
     return isFirst && !optedOut.has(address) ? this.#serverRows.of(sighting, result) : "nothing";
   }

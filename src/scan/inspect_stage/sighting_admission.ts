@@ -7,6 +7,7 @@
 import type { Sighting } from "../../core/record.ts";
 import type { SightingIntake } from "../../sweep/receiver.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
+import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import type { ScanState } from "../scan_state.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -20,6 +21,7 @@ export class SightingAdmission implements SightingIntake {
    *
    * @param state The state that counts replies.
    * @param optOuts Records sightings with an opt-out. They are not queued.
+   * @param found Collects the servers that an adaptive scan finds. Default: nothing does.
    */
   constructor(
     private readonly queue: Pick<SightingQueue, "add">,
@@ -29,10 +31,12 @@ export class SightingAdmission implements SightingIntake {
     >,
     private readonly state: Pick<ScanState, "replies" | "omittedAt">,
     private readonly optOuts: Pick<OptOutRecorder, "search" | "recordWhenSaved">,
+    private readonly found?: Pick<DiscoveredServers, "add">,
   ) {}
 
   /** Queues the sighting of an endpoint, or records its opt-out. */
   push(sighting: Sighting, onFinished: () => void = this.tables.lowWater.begin()): void {
+    if (sighting.verified) this.found?.add(sighting);
     const firstReply = this.optOuts.search(sighting);
     if (firstReply === "optOut") {
       return this.optOuts.recordWhenSaved(sighting.endpoint.address, onFinished);

@@ -60,7 +60,7 @@ export class ProbedEndpoints {
     const space = isWhole(order) ? undefined : new TargetSpace(segments, order);
     const all = this.#probes.get(protocol) ?? [];
     this.#probes.set(protocol, all);
-    all.push({ ports: segments.map(({ ports }) => ports), space });
+    all.push({ ports: segments.map(({ ports }) => ports.toSorted((a, b) => a - b)), space });
   }
 
   /** Whether endpoints of an address are probed. */

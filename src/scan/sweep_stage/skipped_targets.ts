@@ -5,6 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
+import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
 import type { ProbeKind } from "../../sweep/probe_kind.ts";
 import type { ScanTables } from "../scan_tables.ts";
 
@@ -18,8 +19,15 @@ export class SkippedTargets {
   /** Names of the protocols whose replies repeat no part of the probe. */
   readonly #echoless: ReadonlySet<string>;
 
-  /** @param kinds The kinds of probes that are sent. */
-  constructor(private readonly tables: ScanTables, kinds: readonly ProbeKind[]) {
+  /**
+   * @param kinds The kinds of probes that are sent.
+   * @param found The hosts that an adaptive scan skips. Default: none.
+   */
+  constructor(
+    private readonly tables: ScanTables,
+    kinds: readonly ProbeKind[],
+    private readonly found?: DiscoveredServers,
+  ) {
     const echoless = kinds.filter(({ probe }) => probe.macMask === 0);
     this.#echoless = new Set(echoless.map(({ protocol }) => protocol));
   }
@@ -31,13 +39,14 @@ export class SkippedTargets {
       responders.hasAt(targets, i) || interviewed.hasAt(targets, i) ||
       optedOut.hasAt(targets, i) || !this.isFirst && floods.hasAt(targets, i) ||
       known.withholdsAt(targets, i, protocol, suppression.isDetecting) ||
-      this.#echoless.has(protocol) && responders.isQueuedAt(targets, i);
+      this.#echoless.has(protocol) && responders.isQueuedAt(targets, i) ||
+      this.found?.skipsAt(targets, i, protocol) === true;
   }
 
   /** Whether no connection to a target is opened. */
   has(target: Endpoint, protocol: string): boolean {
     const { responders, interviewed, optedOut, known } = this.tables;
     return responders.has(target) || optedOut.has(target.address) || interviewed.has(target) ||
-      known.withholds(target, protocol);
+      known.withholds(target, protocol) || this.found?.skips(target.address, protocol) === true;
   }
 }

@@ -12,7 +12,7 @@ import { dial, StreamLink, type StreamLinkOptions } from "../../net/stream_link.
 import type { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
-import { runPasses } from "../../sweep/passes.ts";
+import { type Pass, runPasses } from "../../sweep/passes.ts";
 import type { Mark } from "../../sweep/mark_history.ts";
 import type { SightingAdmission } from "../inspect_stage/sighting_admission.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
@@ -41,6 +41,9 @@ export interface TcpSweepParts {
   /** Records opt-outs. */
   readonly optOuts: OptOutRecorder;
 }
+
+/** The start of the first pass. */
+const START: Mark = { pass: 1, position: 0 };
 
 /** Runs the TCP passes: connects to targets, queries them, and counts the outcomes. */
 export class TcpSweep {
@@ -109,6 +112,25 @@ export class TcpSweep {
       progress: this.#progress,
     }, this.#visitor);
     return this.#held ?? end;
+  }
+
+  /** Runs passes of an adaptive scan. */
+  async runPlanned(passes: readonly Pass[], number: number): Promise<void> {
+    const { io: { clock, state } } = this.#options;
+    state.tcp.passes = number;
+    await runPasses({
+      passes,
+      order: { seed: undefined },
+      from: START,
+      gapMs: this.#plan.gapMs,
+      clock,
+      signal: this.#tables.stop.sweepSignal,
+      progress: {
+        begin: (pass, { position }, size) =>
+          this.#progress.begin(pass, { pass: number, position }, size),
+        note: (visited, sent) => this.#progress.note(visited, sent),
+      },
+    }, this.#visitor);
   }
 
   #named(name: string): Protocol {

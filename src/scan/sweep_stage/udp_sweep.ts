@@ -99,6 +99,30 @@ export class UdpSweep {
     }
   }
 
+  /** Runs passes of an adaptive scan, and waits for late replies. */
+  async runPlanned(passes: readonly Pass[], number: number, cooldownMs: number): Promise<void> {
+    const { floods } = this.#tables;
+    const { state } = this.#options.io;
+    this.#parts.skipped.isFirst = true;
+    await sweep({
+      ...this.#sweepOptions(),
+      passes,
+      from: START,
+      cooldownMs,
+      progress: this.#progressOf((pass, { position }, size) => {
+        floods.begin(pass.protocol);
+        state.passes = number;
+        this.#progress.begin(pass, { pass: number, position }, size);
+      }),
+    });
+  }
+
+  /** Ends the passes of an adaptive scan. */
+  endPlanned(): void {
+    this.#tables.floods.end();
+    this.#parts.lossAndRate.end();
+  }
+
   #sweepOptions(): Omit<SweepOptions, "passes" | "from" | "progress"> {
     const { order, limits: { cooldownMs }, io: { clock, threads } } = this.#options;
     const { tokens, filter, floods, stop } = this.#tables;

@@ -22,7 +22,7 @@ import {
 } from "../../../scan/inspect_stage/known_server_plan.ts";
 import { spaceOf } from "../../../sweep/passes.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
-import type { TargetSpace } from "../../../targets/space.ts";
+import type { ProbeSpace } from "../../../targets/space.ts";
 import { print } from "../../term/console.ts";
 import { resultLine } from "../../term/json_results.ts";
 
@@ -32,7 +32,7 @@ const LINES = 1000;
 /** A pass, and the known servers that it visits. */
 interface Listed {
   readonly protocol: Protocol;
-  readonly space: TargetSpace;
+  readonly space: ProbeSpace;
   readonly visits: (plan: KnownPlan, protocol: Protocol) => boolean;
 }
 

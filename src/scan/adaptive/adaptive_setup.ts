@@ -3,7 +3,10 @@
  *
  * @module
  */
-import type { Endpoint } from "../core/address.ts";
+import type { Endpoint } from "../../core/address.ts";
+import type { Discovery } from "../../discovery/contract.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { PassRecord } from "./pass_record.ts";
 
 /** When an adaptive scan ends: after a share of one probe for each target address, a number of probes, or a time. */
 export type AdaptiveBudget =
@@ -27,7 +30,7 @@ export interface AdaptiveSetup {
 }
 
 /** The rate that passes are planned for if there is no limit, probes per second. */
-const UNLIMITED_RATE = 100_000;
+export const UNLIMITED_RATE = 100_000;
 /** The least duration of a pass, seconds: fewer passes wait less for replies. */
 const MIN_PASS_SECONDS = 5;
 
@@ -51,4 +54,14 @@ export function budgetProbes(
 ): number {
   if ("probes" in budget) return budget.probes;
   return Math.floor("share" in budget ? budget.share * evenSweep : budget.ms / 1000 * rate);
+}
+
+/** An adaptive scan whose targets are known. */
+export interface AdaptiveScan extends AdaptiveSetup {
+  /** Plans the passes. It has folded those of earlier runs. */
+  readonly discovery: Discovery;
+  /** The protocols that are probed, in the order of the discovery's targets. */
+  readonly protocols: readonly Protocol[];
+  /** The closed passes of earlier runs of the scan. */
+  readonly earlier: readonly PassRecord[];
 }

@@ -1,0 +1,200 @@
+/**
+ * The sweep of an adaptive scan: plans a pass, probes it over UDP and TCP, waits for late replies,
+ * records what was found, and plans the next pass from it.
+ *
+ * @module
+ */
+import type { DiscoveryPass, PassInput } from "../../discovery/contract.ts";
+import { sleep } from "../../net/clock.ts";
+import type { Pass } from "../../sweep/passes.ts";
+import type { Marks } from "../checkpoint/low_water_mark.ts";
+import type { ScanSetup } from "../scan_setup.ts";
+import type { ScanTables } from "../scan_tables.ts";
+import type { AdaptiveEnd, AdaptiveReport } from "./adaptive_report.ts";
+import { type AdaptiveScan, budgetProbes, passProbes, UNLIMITED_RATE } from "./adaptive_setup.ts";
+import { DiscoveredServers } from "./discovered_servers.ts";
+import { formatPassRecord } from "./pass_record.ts";
+
+export { DiscoveredServers };
+
+import { endpointKey } from "../../core/address.ts";
+
+/** Maximum time for late replies between two passes; later replies count for the next pass. */
+const BETWEEN_PASSES_MS = 2000;
+/** A cap per /24 and one per host allow at least this many probes in a pass. */
+const MIN_PER_NETWORK = 64;
+const MIN_PER_HOST = 16;
+/** Assumed loss until enough canaries were probed, per mille. */
+const USUAL_LOSS = 24;
+/** Number of canary probes after which their loss is used. */
+const ENOUGH_CANARIES = 1000;
+
+/** Probes planned passes over one transport. */
+export interface PlannedSweep {
+  /** Runs passes one after the other, and waits up to `cooldownMs` for late replies. */
+  runPlanned(passes: readonly Pass[], number: number, cooldownMs: number): Promise<void>;
+}
+
+/** The parts of the scan that the adaptive sweep uses, apart from the tables. */
+export interface AdaptiveSweepParts {
+  /** The sweep over UDP. */
+  readonly udp: PlannedSweep & { endPlanned(): void };
+  /** The sweep over TCP. */
+  readonly tcp: PlannedSweep;
+  /** The servers of the open pass. */
+  readonly found: DiscoveredServers;
+}
+
+/** Runs the passes of an adaptive scan. */
+export class AdaptiveSweep {
+  readonly #adaptive: AdaptiveScan;
+  readonly #options: ScanSetup;
+  readonly #tables: Pick<ScanTables, "stop">;
+  readonly #parts: AdaptiveSweepParts;
+  readonly #report: AdaptiveReport;
+  readonly #endsAt: number;
+
+  /** Prepares the passes. {@linkcode run} probes them. */
+  constructor(
+    adaptive: AdaptiveScan,
+    options: ScanSetup,
+    tables: Pick<ScanTables, "stop">,
+    parts: AdaptiveSweepParts,
+  ) {
+    this.#adaptive = adaptive;
+    this.#options = options;
+    this.#tables = tables;
+    this.#parts = parts;
+    const { budget, discovery: { evenSweep } } = adaptive;
+    const { clock, state } = options.io;
+    this.#endsAt = "ms" in budget ? clock.now() + budget.ms : Infinity;
+    this.#report = state.adaptive = {
+      spent: 0,
+      budget: "ms" in budget ? undefined : budgetProbes(budget, { evenSweep, rate: undefined }),
+      evenSweep,
+      found: 0,
+      recentYield: 0,
+      level: 0,
+      estimates: [],
+    };
+    state.total = this.#report.budget ?? evenSweep;
+    this.#publish();
+  }
+
+  /** Runs passes until the budget is used up; returns the marks after them. */
+  async run(): Promise<Marks> {
+    try {
+      return await this.#runPasses();
+    } finally {
+      this.#parts.udp.endPlanned();
+    }
+  }
+
+  async #runPasses(): Promise<Marks> {
+    const { order: { from }, limits: { cooldownMs }, io: { clock, state } } = this.#options;
+    const { discovery } = this.#adaptive;
+    const { sweepSignal: signal } = this.#tables.stop;
+    let isFirst = true;
+    while (!signal.aborted) {
+      const input = this.#nextInput();
+      const pass = this.#end() ?? discovery.plan(input);
+      if (typeof pass === "string" || pass.probes === 0) {
+        this.#report.ended = typeof pass === "string" ? pass : "nothing-left";
+        if (state.firstProbeAt !== undefined) {
+          await sleep(clock, Math.max(0, cooldownMs - BETWEEN_PASSES_MS), signal);
+        }
+        const last = { pass: discovery.next + 1, position: 0 };
+        return { udp: last, tcp: last };
+      }
+      if (isFirst) this.#addWritten(pass);
+      isFirst = false;
+      await this.#probe(pass);
+      if (signal.aborted) break;
+      const found = this.#parts.found.take();
+      const { number, digest } = pass;
+      const line = formatPassRecord({ pass: number, input, digest, found });
+      await this.#options.io.checkpoint?.passed?.(line);
+      discovery.fold(found);
+      this.#publish();
+    }
+    return from;
+  }
+
+  /** Why no further pass is planned; `undefined`: one is. */
+  #end(): AdaptiveEnd | undefined {
+    const { discovery: { spent, recentYield, next }, stopBelow } = this.#adaptive;
+    if (spent >= (this.#report.budget ?? Infinity)) return "budget";
+    if (this.#options.io.clock.now() >= this.#endsAt) return "budget";
+    return next >= 2 && recentYield < stopBelow ? "stop-below" : undefined;
+  }
+
+  /** What the next pass is planned with. */
+  #nextInput(): PassInput {
+    const { limits: { rates: { rate, netRate, hostRate } }, io: { state } } = this.#options;
+    const { spent, evenSweep } = this.#adaptive.discovery;
+    const now = state.rate?.rate ?? rate ?? UNLIMITED_RATE;
+    const left = (this.#report.budget ?? Infinity) - spent;
+    const probes = Math.max(1, Math.min(left, passProbes(spent, { evenSweep, rate: now })));
+    const seconds = probes / now;
+    const most = (cap: number | undefined, least: number) =>
+      cap === undefined ? Infinity : Math.max(least, Math.floor(cap * seconds));
+    const { sent, lost } = state.canaries;
+    return {
+      probes,
+      perNetwork: most(netRate, MIN_PER_NETWORK),
+      perHost: most(hostRate, MIN_PER_HOST),
+      lossPerMille: sent < ENOUGH_CANARIES ? USUAL_LOSS : Math.round(1000 * lost / sent),
+    };
+  }
+
+  /** Counts the rows that an earlier run wrote in the open pass as servers that the pass found. */
+  #addWritten({ protocols: passes }: DiscoveryPass): void {
+    const { earlier, protocols } = this.#adaptive;
+    const known = new Set(
+      earlier.flatMap(({ found }) => found.flatMap(({ hits }) => hits.map(endpointKey))),
+    );
+    const fresh = [...this.#options.targets.responders].filter((one) =>
+      !known.has(endpointKey(one))
+    );
+    const spaces = passes.map((pass) => pass.space());
+    this.#parts.found.addWritten(
+      fresh,
+      (endpoint) => protocols[spaces.findIndex((space) => space.has(endpoint))]?.name,
+    );
+  }
+
+  /** Probes a pass over both transports at the same time, and waits for late replies. */
+  async #probe({ number, protocols }: DiscoveryPass): Promise<void> {
+    const { limits: { cooldownMs } } = this.#options;
+    const waitMs = Math.min(cooldownMs, BETWEEN_PASSES_MS);
+    const passes = protocols.map((planned, i) => ({
+      protocol: this.#adaptive.protocols[i],
+      pass: {
+        protocol: this.#adaptive.protocols[i].name,
+        segments: [],
+        number,
+        planned: () => planned.space(),
+      },
+      isEmpty: planned.probes === 0,
+    }));
+    await Promise.all((["udp", "tcp"] as const).map(async (transport) => {
+      const own = passes.filter(({ protocol, isEmpty }) =>
+        protocol.transport === transport && !isEmpty
+      );
+      if (own.length === 0) return;
+      await this.#parts[transport].runPlanned(own.map(({ pass }) => pass), number + 1, waitMs);
+    }));
+  }
+
+  /** Publishes what the discovery knows. */
+  #publish(): void {
+    const { discovery, protocols } = this.#adaptive;
+    const { spent, found, recentYield } = discovery;
+    const estimates = protocols.flatMap(({ name }, i) => {
+      const estimate = discovery.estimate(i);
+      return estimate === undefined ? [] : [{ protocol: name, estimate }];
+    });
+    Object.assign(this.#report, { spent, found, recentYield, estimates });
+    this.#options.io.state.visited = spent;
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Passes that are planned from the results of earlier ones: src/scan/adaptive/adaptive_sweep.ts,
+ * src/scan/adaptive/discovered_servers.ts, src/scan/adaptive/adaptive_setup.ts,
+ * src/scan/adaptive/adaptive_report.ts.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { type Endpoint, endpointKey, parseAddress } from "../../../src/core/address.ts";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import type { IPv4Endpoint } from "../../../src/discovery/contract.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import type { AdaptiveScan } from "../../../src/scan/adaptive/adaptive_setup.ts";
+import { parsePassRecord, type PassRecord } from "../../../src/scan/adaptive/pass_record.ts";
+import type { Checkpointer } from "../../../src/scan/scan_setup.ts";
+import { scanFleet, type Setting } from "../scan_harness.ts";
+import { ListedPasses } from "./listed_passes.ts";
+
+const RANGE = { start: 0x7f100000, end: 0x7f100100 };
+const FLEET = { servers: 40, hostile: 0, range: RANGE, seed: 11 };
+const [RAKNET] = PROTOCOLS.filter(({ name }) => name === "raknet");
+
+/** The addresses of the range on the default port. */
+const ALL = Array.from({ length: 256 }, (_, i) => ({ address: RANGE.start + i, port: 19132 }));
+/** The first half, the second half, and the first half again. */
+const PLAN = [ALL.slice(0, 128), ALL.slice(128), ALL.slice(0, 128)];
+
+/** The endpoint of a row. */
+function endpointOf({ host, port }: ServerRecord): Endpoint {
+  return { address: parseAddress(host)!, port };
+}
+
+/** The endpoints that an even scan finds there. */
+const { rows: FOUND } = await scanFleet({ fleet: FLEET, protocolNames: ["raknet"] });
+const SERVERS = new Set(FOUND.map((row) => endpointKey(endpointOf(row))));
+
+function settingOf(passes: readonly (readonly IPv4Endpoint[])[], more: Partial<AdaptiveScan> = {}) {
+  const discovery = new ListedPasses(passes);
+  const lines: string[] = [];
+  const checkpoint: Checkpointer = {
+    accepted: () => Promise.resolve(),
+    optedOut: () => Promise.resolve(),
+    save: () => Promise.resolve(),
+    passed: (line) => {
+      lines.push(line);
+      return Promise.resolve();
+    },
+  };
+  const adaptive: AdaptiveScan = {
+    budget: { share: 1 },
+    stopBelow: 0,
+    netBudget: Infinity,
+    known: [],
+    discovery,
+    protocols: [RAKNET],
+    earlier: [],
+    ...more,
+  };
+  const setting: Setting = { fleet: FLEET, protocolNames: ["raknet"], adaptive, checkpoint };
+  return { setting, discovery, records: () => lines.map((line) => parsePassRecord(line, "test")) };
+}
+
+/** The servers that records name, in ascending order. */
+function hitsOf(records: readonly PassRecord[]): (number | bigint)[] {
+  return records.flatMap(({ found }) => found[0].hits.map(endpointKey)).sort();
+}
+
+Deno.test("each pass is planned from the recorded results of the pass before it", async () => {
+  const { setting, discovery, records } = settingOf(PLAN);
+  const { rows, end, state } = await scanFleet(setting);
+  assertEquals([end.reason, discovery.next, state.adaptive?.ended], ["done", 3, "budget"]);
+  assertEquals(hitsOf(records()), [...SERVERS].sort());
+  assertEquals(rows.length, SERVERS.size);
+  assertEquals(discovery.folded, records().map(({ found }) => found));
+  // the third pass asks only for those that did not reply in the first one
+  assertEquals(state.sent, 256 + 128 - records()[0].found[0].hits.length);
+});
+
+Deno.test("a scan ends below the wanted number of servers, and when nothing is left", async () => {
+  const empty = [ALL.slice(0, 1), ALL.slice(1, 2), ALL.slice(2, 3)].map((one) =>
+    one.filter((endpoint) => !SERVERS.has(endpointKey(endpoint)))
+  ).filter(({ length }) => length > 0);
+  const low = settingOf([...empty, ...PLAN], { stopBelow: 1, budget: { share: 9 } });
+  const { state } = await scanFleet(low.setting);
+  assertEquals([state.adaptive?.ended, low.discovery.next], ["stop-below", 2]);
+  const all = settingOf(PLAN, { budget: { share: 9 } });
+  const { state: whole } = await scanFleet(all.setting);
+  assertEquals([whole.adaptive?.ended, all.discovery.next], ["nothing-left", 3]);
+});
+
+Deno.test("the caps of a pass follow from its time", async () => {
+  const { setting, discovery } = settingOf(PLAN);
+  const rates = { rate: 1000, netRate: 50, hostRate: 5 };
+  await scanFleet({ ...setting, rates, capLoopback: true });
+  const [{ probes, perNetwork, perHost, lossPerMille }] = discovery.inputs;
+  assertEquals(probes, Math.min(384, 5000));
+  assertEquals([perNetwork, perHost, lossPerMille], [64, 16, 24]);
+});
+
+Deno.test("an interrupted pass is not recorded, and is probed again as a whole", async () => {
+  const stop = new AbortController();
+  const first = settingOf(PLAN);
+  const stopping = { onPass: () => void (first.discovery.next === 1 && stop.abort()) };
+  const cut = await scanFleet({ ...first.setting, ...stopping, signal: stop.signal });
+  assertEquals([cut.end.reason, first.records().length], ["interrupted", 1]);
+  const second = settingOf(PLAN, { earlier: first.records() });
+  second.discovery.plan(first.records()[0].input);
+  second.discovery.fold(first.records()[0].found);
+  const responders = cut.rows.map(endpointOf);
+  const { state } = await scanFleet({ ...second.setting, responders });
+  assertEquals([state.adaptive?.ended, second.discovery.next], ["budget", 3]);
+  assertEquals(hitsOf([...first.records(), ...second.records()]), [...SERVERS].sort());
+});
+
+Deno.test("rows that were written in the open pass are found by it", async () => {
+  const { setting, discovery } = settingOf(PLAN, { earlier: [] });
+  const written = FOUND.map(endpointOf).find(({ address }) => address < RANGE.start + 128)!;
+  await scanFleet({ ...setting, responders: [written] });
+  assert(discovery.folded[0][0].hits.some(({ address }) => address === written.address));
+});

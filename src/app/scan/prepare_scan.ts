@@ -6,7 +6,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Network } from "../../net/network.ts";
-import type { AdaptiveSetup } from "../../scan/adaptive/adaptive_setup.ts";
+import type { AdaptiveScan } from "../../scan/adaptive/adaptive_setup.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { networkOf } from "../call_context.ts";
 import { chooseEngine, type Engine, spareThreads } from "../engines/choose_engine.ts";
@@ -26,8 +26,8 @@ import { type ChosenLimits, fastest, scanLimits } from "./scan_rates.ts";
 export interface PreparedScan extends ScanRequest, LocatedTargets {
   /** What is probed, and in which order. */
   readonly selection: ScanSelection;
-  /** The options of an adaptive scan; `undefined`: each endpoint is probed once. */
-  readonly adaptive: AdaptiveSetup | undefined;
+  /** How an adaptive scan is planned; `undefined`: each endpoint is probed once. */
+  readonly adaptive: AdaptiveScan | undefined;
   /** Rates, timeouts and numbers. */
   readonly limits: ChosenLimits;
   /** What would be sent, and how long it takes. */
@@ -97,7 +97,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
  * @throws InputError for a budget that does not fit the targets and the rate.
  */
 async function planAdaptive(
-  { choice, given: { given } }: ScanRequest,
+  { choice, resumed, given: { given } }: ScanRequest,
   { known }: NamedTargets,
   input: PlanInput,
   { rates: { rate } }: ChosenLimits,
@@ -108,5 +108,7 @@ async function planAdaptive(
   const scale = plans.adaptiveScale(input, rate);
   const [text] = given.get("budget") ?? [];
   if (text !== undefined) plans.checkBudget(adaptive.budget, text, scale);
-  return { adaptive, plan: plans.planAdaptiveScan({ ...input, adaptive }, scale) };
+  const plan = plans.planAdaptiveScan({ ...input, adaptive }, scale);
+  const { openDiscovery } = await import("./open_discovery.ts");
+  return { adaptive: openDiscovery(adaptive, input, resumed), plan };
 }

@@ -143,7 +143,9 @@ async function requestOf(
 /** The choice of a new or a resumed scan, which may be adaptive. */
 async function choiceOf(options: ScanOptions, resumed: Resumed | undefined): Promise<ScanChoice> {
   const { adaptive, budget, stopBelow, known, netBudget } = options;
-  const choice = scanChoice(options, randomSeed, resumed?.checkpoint.marks);
+  // an adaptive scan continues with the pass after those that its list records
+  const start = adaptive ? undefined : resumed?.checkpoint.marks;
+  const choice = scanChoice(options, randomSeed, start);
   if (adaptive) return (await import("./adaptive_choice.ts")).adaptiveChoice(options, choice);
   const given = { "budget": budget, "stop-below": stopBelow, known, "net-budget": netBudget };
   const [name] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];

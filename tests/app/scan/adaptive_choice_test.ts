@@ -2,10 +2,10 @@
  * The budgets, ports and known servers of an adaptive scan.
  *
  * Covers src/app/scan/adaptive_choice.ts, src/app/targets/adaptive_plan.ts,
- * src/scan/adaptive_setup.ts and src/app/scan/read_scan.ts.
+ * src/app/scan/open_discovery.ts, src/scan/adaptive/adaptive_setup.ts and src/app/scan/read_scan.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { prepareScan } from "../../../src/app/scan/prepare_scan.ts";
+import { type PreparedScan, prepareScan } from "../../../src/app/scan/prepare_scan.ts";
 import { readScan } from "../../../src/app/scan/read_scan.ts";
 import { formatEndpoint, parseAddress, parseEndpoint } from "../../../src/core/address.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
@@ -13,7 +13,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { contextOf } from "../../../src/library/common_options.ts";
 import { givenOptions } from "../../../src/library/given_options.ts";
 import type { ScanOptions } from "../../../src/library/scan_options.ts";
-import { budgetProbes, passProbes } from "../../../src/scan/adaptive_setup.ts";
+import { budgetProbes, passProbes } from "../../../src/scan/adaptive/adaptive_setup.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { networkOf } from "../../../src/targets/parts.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
@@ -54,12 +54,30 @@ Deno.test("with --ports, the first port is the usual one, else the one that is n
 });
 
 Deno.test("the budgets of an adaptive scan are those of its options, or the defaults", async () => {
-  const { adaptive } = await prepared({});
-  assertEquals(adaptive, { budget: { share: 0.5 }, stopBelow: 0, netBudget: 16_384, known: [] });
+  const setupOf = ({ adaptive }: PreparedScan) => {
+    const { discovery: _, protocols, earlier, ...setup } = adaptive!;
+    assertEquals(earlier, []);
+    return { ...setup, protocols: protocols.map(({ name }) => name) };
+  };
+  const protocols = ["raknet", "slp"];
+  assertEquals(setupOf(await prepared({})), {
+    protocols,
+    budget: { share: 0.5 },
+    stopBelow: 0,
+    netBudget: 16_384,
+    known: [],
+  });
   const options = { budget: "12h", stopBelow: 5, netBudget: 300, protocol: ["slp", "query"] };
-  const { adaptive: given, choice } = await prepared(options);
-  const expected = { budget: { ms: 43_200_000 }, stopBelow: 5, netBudget: 300, known: [] };
-  assertEquals(given, expected);
+  const given = await prepared(options);
+  const { choice } = given;
+  const expected = {
+    protocols: ["slp"],
+    budget: { ms: 43_200_000 },
+    stopBelow: 5,
+    netBudget: 300,
+    known: [],
+  };
+  assertEquals(setupOf(given), expected);
   assertEquals(choice.protocols.map(({ name }) => name), ["slp", "query"]);
   const { adaptive: none } = await prepared({ adaptive: false });
   assertEquals(none, undefined);

@@ -22,6 +22,7 @@ export function scanFamilies(
   return [
     ...trafficFamilies(state),
     ...resultFamilies(state),
+    ...adaptiveFamilies(state),
     ...databaseFamilies(databases, "Rows in spill files, which wait for databases."),
   ];
 }
@@ -102,6 +103,33 @@ function resultFamilies(state: ScanState): Family[] {
     gauge("inspections", "Inspections in progress or pending.", state.inspecting),
     gauge("targets", "Targets of all passes.", state.total),
     gauge("targets_visited", "Targets that the passes have visited.", state.visited),
+  ];
+}
+
+/** The families of an adaptive scan. */
+function adaptiveFamilies({ adaptive }: ScanState): Family[] {
+  if (adaptive === undefined) return [];
+  const { spent, budget, recentYield, estimates } = adaptive;
+  const estimated = (of: "found" | "total" | "low" | "high") =>
+    estimates.map(({ protocol, estimate }) => ({ labels: { protocol }, value: estimate[of] }));
+  return [
+    gauge("adaptive_probes", "Probes of all complete passes.", spent),
+    ...budget === undefined
+      ? []
+      : [gauge("adaptive_budget_probes", "Probes that the budget allows.", budget)],
+    gauge(
+      "adaptive_servers_per_million",
+      "Servers per million probes in the last two passes.",
+      recentYield,
+    ),
+    ...([
+      ["found", "found", "Servers that were found on default ports."],
+      ["estimated", "total", "Estimated number of servers on default ports."],
+      ["estimated_low", "low", "Lower end of the 95 % interval of the estimate."],
+      ["estimated_high", "high", "Upper end of the 95 % interval of the estimate."],
+    ] as const).map(([name, of, help]) =>
+      metricFamily(`adaptive_servers_${name}`, "gauge", help, estimated(of))
+    ),
   ];
 }
 

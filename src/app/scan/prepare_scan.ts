@@ -104,11 +104,11 @@ async function planAdaptive(
 ): Promise<Required<Pick<PreparedScan, "adaptive" | "plan">>> {
   const { adaptiveSetup } = await import("./adaptive_choice.ts");
   const plans = await import("../targets/adaptive_plan.ts");
-  const adaptive = adaptiveSetup(choice, known);
+  const setup = adaptiveSetup(choice, known);
   const scale = plans.adaptiveScale(input, rate);
   const [text] = given.get("budget") ?? [];
-  if (text !== undefined) plans.checkBudget(adaptive.budget, text, scale);
-  const plan = plans.planAdaptiveScan({ ...input, adaptive }, scale);
+  if (text !== undefined) plans.checkBudget(setup.budget, text, scale);
   const { openDiscovery } = await import("./open_discovery.ts");
-  return { adaptive: openDiscovery(adaptive, input, resumed), plan };
+  const adaptive = openDiscovery(setup, input, resumed);
+  return { adaptive, plan: plans.planAdaptiveScan({ ...input, adaptive }, scale) };
 }

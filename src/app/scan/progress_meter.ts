@@ -6,7 +6,7 @@
 import { sumOf } from "../../scan/pass_plan.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
-import type { Passes } from "../targets/scan_plan.ts";
+import type { AdaptivePlan, Passes } from "../targets/scan_plan.ts";
 
 /** The work of a scan, and how long it waits. */
 export interface ScanWork {
@@ -43,6 +43,14 @@ export function scanWork(
     sizes: { udp: [...detectionPasses.map(({ size }) => size), ...udp.sizes], tcp: tcp.sizes },
     start: { udp: behind(udp.sizes, from.udp), tcp: behind(tcp.sizes, from.tcp) },
   };
+}
+
+/** The work of an adaptive scan: its budget, for both transports together. */
+export function adaptiveWork(
+  { budget }: Pick<AdaptivePlan, "budget">,
+  times: Pick<ScanWork, "cooldown" | "connect" | "maxRuntime">,
+): ScanWork {
+  return { ...times, sizes: { udp: [budget], tcp: [] }, start: { udp: 0, tcp: 0 } };
 }
 
 /** The progress of a scan at one moment. */
@@ -191,7 +199,8 @@ export class ProgressMeter {
 
 function readState(state: ScanState, { start, sizes }: ScanWork, at: number): Reading {
   const { tcp } = state;
-  const tcpVisited = tcp.pass === 0
+  // `visited` of an adaptive scan counts both transports, which share its budget.
+  const tcpVisited = tcp.pass === 0 || state.adaptive !== undefined
     ? start.tcp
     : sumOf(sizes.tcp.slice(0, tcp.pass - 1)) + tcp.position;
   const begun = state.total > 0;

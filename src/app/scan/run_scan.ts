@@ -32,7 +32,7 @@ import {
   startScan,
 } from "./open_scan.ts";
 import type { PreparedScan } from "./prepare_scan.ts";
-import { type ScanWork, scanWork } from "./progress_meter.ts";
+import { adaptiveWork, type ScanWork, scanWork } from "./progress_meter.ts";
 import { scanInterviews } from "./scan_choice.ts";
 import { ScanMonitor } from "./scan_monitor.ts";
 import { statusOf } from "./scan_status.ts";
@@ -168,13 +168,19 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
 }
 
 /** The amount of work of a scan. */
-function workOf({ plan, limits, selection: { order } }: PreparedScan): ScanWork {
+function workOf({ plan, limits, adaptive, selection: { order } }: PreparedScan): ScanWork {
   const { cooldownMs, maxRuntimeMs, streamLimits } = limits;
-  return scanWork(plan, order.from, {
+  const budgetMs = adaptive !== undefined && "ms" in adaptive.budget
+    ? adaptive.budget.ms
+    : Infinity;
+  const times = {
     cooldown: cooldownMs / 1000,
     connect: streamLimits.connectMs / 1000,
-    maxRuntime: maxRuntimeMs / 1000,
-  });
+    maxRuntime: Math.min(maxRuntimeMs, budgetMs) / 1000,
+  };
+  return plan.adaptive === undefined
+    ? scanWork(plan, order.from, times)
+    : adaptiveWork(plan.adaptive, times);
 }
 
 /** The setup of the scan itself, with what was opened. */

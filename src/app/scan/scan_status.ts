@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatEndpoint } from "../../core/address.ts";
+import { formatAddress, formatEndpoint } from "../../core/address.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
@@ -31,6 +31,25 @@ function rateOf({ rate }: ScanState): Record<string, number | string | null> | n
     loss_at: lossAt,
     loss_there: lossThere,
     usual_loss: usualLoss,
+  };
+}
+
+/** The passes of an adaptive scan so far, and what they found. */
+function adaptiveOf({ adaptive }: ScanState): Record<string, unknown> | null {
+  if (adaptive === undefined) return null;
+  const { spent, budget = null, evenSweep, found, recentYield, estimates, ended = null } = adaptive;
+  return {
+    spent,
+    budget,
+    even_sweep: evenSweep,
+    found,
+    servers_per_million: recentYield,
+    estimates: estimates.map(({ protocol, estimate }) => ({
+      protocol,
+      ...estimate,
+      skipped: estimate.skipped.map((address) => `${formatAddress(address)}/12`),
+    })),
+    ended,
   };
 }
 
@@ -85,6 +104,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     floods: floodsOf(state),
     loss: lossOf(state),
     rate: rateOf(state),
+    adaptive: adaptiveOf(state),
     tcp: connectionsOf(state),
     inspecting: state.inspecting,
     written: state.written,

@@ -8,7 +8,7 @@ import { countOf, withCommas } from "../../core/quantities.ts";
 import { sweptProtocols } from "../../protocols/list.ts";
 import {
   type AdaptiveBudget,
-  type AdaptiveSetup,
+  type AdaptiveScan,
   budgetProbes,
   passProbes,
   type PassScale,
@@ -40,7 +40,7 @@ export function adaptiveScale(
 
 /** The input of the plan of an adaptive scan. */
 export interface AdaptivePlanInput extends PlanInput {
-  readonly adaptive: AdaptiveSetup;
+  readonly adaptive: AdaptiveScan;
 }
 
 /** Computes the plan of an adaptive scan. */
@@ -69,7 +69,7 @@ export function planAdaptiveScan(input: AdaptivePlanInput, scale: AdaptiveScale)
 
 /** The budget, the passes and the networks of an adaptive scan. */
 function planBudget(
-  { budget, netBudget, stopBelow, known }: AdaptiveSetup,
+  { budget, netBudget, stopBelow, known, discovery: { bytes } }: AdaptiveScan,
   { targets: { addresses, protocols, ports } }: Pick<ScanSelection, "targets">,
   scale: AdaptiveScale,
 ): AdaptivePlan {
@@ -88,13 +88,17 @@ function planBudget(
       densities.reduce((sum, { net }) => sum + Math.min(2 * net, netBudget), 0),
     ),
     stopBelow,
+    bytes,
   };
 }
 
-/** Number of passes until a budget is spent; the first one probes the known servers. */
+/** Number of passes until a budget is spent; the first ones probe only known servers. */
 function passesUntil(budget: number, known: number, scale: PassScale): number {
-  let [spent, passes] = known > 0 ? [known, 1] : [0, 0];
-  for (; spent < budget; passes++) spent += passProbes(spent, scale);
+  let [spent, passes] = [0, 0];
+  for (; spent < budget; passes++) {
+    const probes = passProbes(spent, scale);
+    spent += spent < known ? Math.min(probes, known - spent) : probes;
+  }
   return passes;
 }
 

@@ -55,6 +55,8 @@ export interface AdaptivePlan extends PassScale {
   readonly perNetwork: number;
   /** Servers per million probes below which the scan ends; 0: it does not end then. */
   readonly stopBelow: number;
+  /** Memory of the counters before the first pass, bytes. */
+  readonly bytes: number;
 }
 
 /** The plan of a scan: what it sends, and how long it takes. */

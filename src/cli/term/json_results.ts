@@ -42,7 +42,8 @@ export const JSON_RESULTS = {
     adaptive:
       "besides those of `scan --dry-run`: `budget`, probes; `even_sweep`: one probe for each " +
       "address; `endpoints` that may be probed; `known` servers; number of `passes`; " +
-      "`max_per_network`, probes to a /24; `stop_below`, servers per million probes; `small`: " +
+      "`max_per_network`, probes to a /24; `stop_below`, servers per million probes; `memory_bytes` of the " +
+      "counters before the first pass; `small`: " +
       "whether there are too few addresses to gain anything below 10%",
   },
   "campaign submit --dry-run": {

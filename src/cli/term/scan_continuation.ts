@@ -111,6 +111,9 @@ export function continueLines(
     return [condition + command, ...notes];
   }
   if (!early) return [];
+  if (state.adaptive !== undefined) {
+    return ["it cannot be continued: an adaptive scan needs a file of rows (-o) or a --checkpoint"];
+  }
   if (options.rescan !== undefined) {
     return ["continue with the same command: it begins with the servers that were not probed"];
   }

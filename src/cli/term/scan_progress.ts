@@ -81,6 +81,10 @@ export class Progress implements Disposable {
       reportLine(`detecting pass: ${name}; hosts that reply are not sent ${suppressed}`);
       return;
     }
+    if (plan.adaptive !== undefined) {
+      reportLine(`${transport === "tcp" ? "TCP " : ""}pass ${pass}: ${countOf(size, "target")}`);
+      return;
+    }
     const { protocols: { [pass - 1]: name }, probes: { [pass - 1]: probes } } =
       plan.passes[transport];
     const part = probes < size ? `${withCommas(probes)} of ` : "";

@@ -10,7 +10,10 @@ import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
 import { type Continuable, continueLines } from "./scan_continuation.ts";
 import type { Plan } from "../../app/targets/scan_plan.ts";
+import { formatAddress } from "../../core/address.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
+import type { AdaptiveEnd, AdaptiveReport } from "../../scan/adaptive/adaptive_report.ts";
+import { digits } from "./status_line.ts";
 import { codeList, refusalText } from "../../app/engines/send_error_lines.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
@@ -60,14 +63,57 @@ export function summary(
     ...(state.tcp.passes === 0 ? [] : [tcpLine(state.tcp, verbose)]),
     ...(verbose && state.passes > 0 ? [engineLine(state)] : []),
     ...serversLine(state),
+    ...adaptiveLines(state.adaptive),
     ...refusalLines(state),
     ...shortageLines(state),
     ...droppedLines(state),
     ...omittedLines(state, { given, databases, isResumable }),
     ...floodLines(state, verbose),
     ...rateLines(state),
-    ...lossLines(state, reason === "done" ? retries : undefined),
+    ...lossLines(state, reason === "done" && state.adaptive === undefined ? retries : undefined),
   ];
+}
+
+const ENDS: Readonly<Record<AdaptiveEnd, string>> = {
+  "budget": "ended because the budget was spent",
+  "stop-below": "ended by --stop-below",
+  "nothing-left": "ended because all targets were probed",
+};
+
+/** The probes of an adaptive scan, why it ended, and the estimated number of servers. */
+function adaptiveLines(
+  report: AdaptiveReport | undefined,
+): string[] {
+  if (report === undefined) return [];
+  const { spent, evenSweep, recentYield, estimates, ended } = report;
+  const share = evenSweep === 0 ? 0 : 100 * spent / evenSweep;
+  const parts = [
+    `adaptive: ${countOf(spent, "probe")} in complete passes (${
+      digits(share)
+    }% of one for each address)`,
+    ...spent === 0 ? [] : [`${digits(recentYield)} servers per million probes at the end`],
+    ...ended === undefined ? [] : [ENDS[ended]],
+  ];
+  return [
+    parts.join(", "),
+    ...estimates.map(({ protocol, estimate: { found, total, low, high, skipped } }) =>
+      `${protocol}: found ${withCommas(found)} on default ports of about ${rounded(total)} ` +
+      `(${rounded(low)} to ${rounded(high)})${skippedText(skipped)}`
+    ),
+  ];
+}
+
+function rounded(servers: number): string {
+  return withCommas(Math.round(servers));
+}
+
+/** The /12s that the estimate is not about. */
+function skippedText(skipped: readonly number[]): string {
+  if (skipped.length === 0) return "";
+  const rest = skipped.length - MAX_NAMED;
+  const names = skipped.slice(0, MAX_NAMED).map((address) => `${formatAddress(address)}/12`);
+  return `, without ${names.join(", ")}${rest > 0 ? ` and ${withCommas(rest)} more` : ""}, ` +
+    "where few servers are";
 }
 
 /** How many rows each output has: `60 rows written to rows.csv; 13 to servers.db`. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { AdaptiveReport } from "../../scan/adaptive/adaptive_report.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { RateReason } from "../../sweep/rate/rate_search.ts";
 import { foundIn, type ScanProgress } from "../../app/scan/progress_meter.ts";
@@ -26,10 +27,9 @@ export function statusLine(
   const limit = limitText(state, limitedBy);
   const parts: LinePart[] = [
     [6, shortTime(elapsed)],
-    [0, `${(100 * share).toFixed(1)}%`],
+    [0, `${(100 * share).toFixed(1)}%${state.adaptive === undefined ? "" : " of budget"}`],
     [1, `ETA ${shortTime(left)}`],
-    ...(state.passes > 0 ? [[8, `pass ${state.pass}/${state.passes}`] as const] : []),
-    ...(tcp.passes > 0 ? [[9, `TCP ${tcp.pass}/${tcp.passes}`] as const] : []),
+    ...passParts(state, 8),
     [7, `${withCommas(state.sent + tcp.sent)} sent`],
     [3, `${withCommas(Math.round(rate))}/s`],
     ...(limit === "" ? [] : [[10, limit] as const]),
@@ -37,7 +37,11 @@ export function statusLine(
     ...(state.inspecting === 0
       ? []
       : [[5, `${countOf(state.inspecting, "interview")} pending`] as const]),
-    ...(hitRate === undefined ? [] : [[4, `hit rate ${digits(100 * hitRate)}%`] as const]),
+    ...state.adaptive !== undefined
+      ? adaptiveParts(state.adaptive)
+      : hitRate === undefined
+      ? []
+      : [[4, `hit rate ${digits(100 * hitRate)}%`] as const],
     [12, `${countOf(state.written, "row")} written`],
     ...(state.noStatus === 0
       ? []
@@ -45,6 +49,32 @@ export function statusLine(
     ...(state.lost === 0 ? [] : [[3, `${withCommas(state.lost)} lost`] as const]),
   ];
   return fitParts(parts, columns);
+}
+
+/** The parts of the status line: servers per million probes now, and the estimated number of servers. */
+export function adaptiveParts({ spent, recentYield, estimates }: AdaptiveReport): LinePart[] {
+  if (spent === 0) return [];
+  const sum = (of: "found" | "total") =>
+    withCommas(Math.round(estimates.reduce((all, { estimate }) => all + estimate[of], 0)));
+  return [
+    [4, `${digits(recentYield)} per million probes now`],
+    ...estimates.length === 0
+      ? []
+      : [[8, `${sum("found")} on default ports of about ${sum("total")}`] as const],
+  ];
+}
+
+/**
+ * The passes that run. An adaptive scan does not know their number beforehand.
+ *
+ * @param rank The rank of the pass over UDP; that of the pass over TCP is the next.
+ */
+export function passParts({ pass, passes, tcp, adaptive }: ScanState, rank: number): LinePart[] {
+  if (adaptive !== undefined) return [[rank, `pass ${Math.max(pass, tcp.pass)}`]];
+  return [
+    ...(passes > 0 ? [[rank, `pass ${pass}/${passes}`] as const] : []),
+    ...(tcp.passes > 0 ? [[rank + 1, `TCP ${tcp.pass}/${tcp.passes}`] as const] : []),
+  ];
 }
 
 /** The parts of a line that fit the columns. */

@@ -5,6 +5,7 @@ import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.
 import type { ScanEnd } from "../../../src/scan/scan_setup.ts";
 import { statusOf } from "../../../src/app/scan/scan_status.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
+import type { AdaptiveEnd } from "../../../src/scan/adaptive/adaptive_report.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 
 const SCOPE = { outputs: [{ path: "rows.csv" }], databases: [], retries: 1, given: new Map() };
@@ -176,6 +177,80 @@ Deno.test("the status file and the metrics count targets and servers left out fo
   const metric = (name: string) =>
     scanFamilies(state).find((family) => family.name === `blocksweep_${name}`)?.samples[0].value;
   assertEquals([metric("targets_unprobed"), metric("servers_uninspected")], [3, 4]);
+});
+
+/** The state of an adaptive scan that has ended. */
+function adaptiveState() {
+  const skipped = [0x0a100000, 0x0a200000];
+  const estimate = { found: 3912, total: 4600.2, low: 4000, high: 5299.6, skipped };
+  return {
+    ...usualState(),
+    adaptive: {
+      ...{ spent: 8e6, budget: 8e6, evenSweep: 16e6, found: 5100, recentYield: 37.2, level: 9 },
+      estimates: [{ protocol: "raknet", estimate }],
+      ended: "budget" as const,
+    },
+  };
+}
+
+Deno.test("summary() has the estimate of an adaptive scan, and why it ended", () => {
+  const state = adaptiveState();
+  const lines = (ended?: AdaptiveEnd) =>
+    summary({ ...state, adaptive: { ...state.adaptive, ended } }, DONE, SCOPE).slice(3);
+  assertEquals(lines("budget"), [
+    "adaptive: 8,000,000 probes in complete passes (50% of one for each address), " +
+    "37 servers per million probes at the end, ended because the budget was spent",
+    "raknet: found 3,912 on default ports of about 4,600 (4,000 to 5,300), " +
+    "without 10.16.0.0/12, 10.32.0.0/12, where few servers are",
+    "packet loss: about 0 % (95 % confidence interval 0 to 8.8 %)",
+  ]);
+  const end = (ended?: AdaptiveEnd) => lines(ended)[0].split(", ").slice(2).join(", ");
+  assertEquals(end("stop-below"), "ended by --stop-below");
+  assertEquals(end("nothing-left"), "ended because all targets were probed");
+  assertEquals(end(undefined), "");
+});
+
+Deno.test("the status file and the metrics have the progress of an adaptive scan", () => {
+  assertEquals(statusOf(usualState()).adaptive, null);
+  const state = adaptiveState();
+  assertEquals(statusOf(state).adaptive, {
+    spent: 8e6,
+    budget: 8e6,
+    even_sweep: 16e6,
+    found: 5100,
+    servers_per_million: 37.2,
+    estimates: [{
+      ...{ protocol: "raknet", found: 3912, total: 4600.2, low: 4000, high: 5299.6 },
+      skipped: ["10.16.0.0/12", "10.32.0.0/12"],
+    }],
+    ended: "budget",
+  });
+  const samples = (families: ReturnType<typeof scanFamilies>) =>
+    families.filter(({ name }) => name.includes("adaptive"))
+      .map(({ name, samples }) => [name.replace("blocksweep_adaptive_", ""), samples[0].value]);
+  assertEquals(samples(scanFamilies(usualState())), []);
+  assertEquals(samples(scanFamilies(state)), [
+    ["probes", 8e6],
+    ["budget_probes", 8e6],
+    ["servers_per_million", 37.2],
+    ["servers_found", 3912],
+    ["servers_estimated", 4600.2],
+    ["servers_estimated_low", 4000],
+    ["servers_estimated_high", 5299.6],
+  ]);
+});
+
+Deno.test("an adaptive scan without a checkpoint prints no command that continues it", () => {
+  const job = {
+    options: { quiet: false, rescan: undefined },
+    ...{ resumable: true, outputs: [], databases: { places: [] } },
+  } as unknown as Continuable;
+  const end = { ...DONE, reason: "interrupted" } as ScanEnd;
+  assertEquals(endLines(job, adaptiveState(), end, undefined), [
+    "it cannot be continued: an adaptive scan needs a file of rows (-o) or a --checkpoint",
+  ]);
+  const [line] = endLines(job, adaptiveState(), end, "rows.csv.checkpoint");
+  assertEquals(line.endsWith("scan --resume rows.csv.checkpoint"), true);
 });
 
 Deno.test("an incomplete scan ends with exit code 1, and its resume command is printed", () => {

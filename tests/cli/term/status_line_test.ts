@@ -5,6 +5,7 @@
  */
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import {
+  adaptiveWork,
   ProgressMeter,
   type ScanProgress,
   type ScanWork,
@@ -191,6 +192,51 @@ Deno.test("a wide status line has all parts", () => {
     "1:23  12.3%  ETA 1:02:05  pass 1/4  TCP 1/2  1,234,567 sent  1,000/s  (limited by --net-rate)  " +
       "5,100 found (3.1/s)  hit rate 0.42%  5,000 rows written  3 without status  12 lost",
   );
+});
+
+/** An adaptive scan after some passes. */
+function adaptiveState(): ScanState {
+  const estimate = (found: number, total: number) => ({
+    ...{ found, total, low: total - 100, high: total + 100, skipped: [] },
+  });
+  return {
+    ...busy(),
+    adaptive: {
+      ...{ spent: 4e6, budget: 8e6, evenSweep: 16e6, found: 5100, recentYield: 37.2, level: 9 },
+      estimates: [
+        { protocol: "raknet", estimate: estimate(3000, 3600.4) },
+        { protocol: "slp", estimate: estimate(912, 1000) },
+      ],
+    },
+  };
+}
+
+Deno.test("the status line of an adaptive scan has its yield, its budget and its estimate", () => {
+  const line = (state: ScanState) => statusLine(state, PROGRESS, "rate");
+  assertEquals(
+    line(adaptiveState()),
+    "1:23  12.3% of budget  ETA 1:02:05  pass 1  1,234,567 sent  1,000/s  5,100 found (3.1/s)  " +
+      "37 per million probes now  3,912 on default ports of about 4,600  5,000 rows written  " +
+      "3 without status  12 lost",
+  );
+  const { adaptive } = adaptiveState();
+  const first = line({ ...busy(), adaptive: { ...adaptive!, spent: 0, estimates: [] } });
+  assert(!/million|default ports|hit rate/.test(first), first);
+});
+
+Deno.test("the share and the time left of an adaptive scan are those of its budget", () => {
+  const state = adaptiveState();
+  Object.assign(state, { total: 8e6, visited: 0, pass: 1, position: 0, size: 1e6 });
+  const work = adaptiveWork({ budget: 8e6 }, { cooldown: 5, connect: 3, maxRuntime: Infinity });
+  const meter = new ProgressMeter(work, state, 0);
+  for (let t = 1; t <= 20; t++) {
+    // positions over TCP count for the same budget, and begin again in each pass
+    state.visited = 100_000 * t;
+    state.tcp.position = 30_000 * (t % 10);
+    const { share, left } = meter.read(state, t);
+    assertAlmostEquals(share, t / 80, 1e-9);
+    assertAlmostEquals(left, 80 - t + 5, 1);
+  }
 });
 
 Deno.test("a narrow status line keeps its most important parts, uncut", () => {

@@ -63,24 +63,29 @@ export function windowsOf({ targets }: Planned["selection"]): readonly Window[] 
   });
 }
 
+function memoryText(bytes: number): string {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
 /** The rows of an adaptive scan, in place of those of an even scan. */
 export function adaptiveRows(
   planned: PlannedAdaptive,
 ): readonly (readonly [name: string, text: string | undefined])[] {
-  const { budget, evenSweep, endpoints, known, passes, perNetwork, stopBelow } =
+  const { budget, evenSweep, endpoints, known, passes, perNetwork, stopBelow, bytes } =
     planned.plan.adaptive;
   const share = withCommas(Math.round(1000 * budget / evenSweep) / 10);
   const end = stopBelow === 0
     ? ""
     : `; less if passes find fewer than ${stopBelow} servers per million probes`;
   return [
-    ["passes", `${withCommas(passes)}, each planned from the servers of those before`],
+    ["passes", `about ${withCommas(passes)}, each planned from the servers of those before`],
     [
       "budget",
       `${countOf(budget, "probe")} of ${
         withCommas(endpoints)
       }, ${share}% of one for each address${end}`,
     ],
+    ["memory", `${memoryText(bytes)} for the counters; more as servers are found`],
     ["networks", `at most ${countOf(perNetwork, "probe")} to a /24`],
     [
       "known",
@@ -103,7 +108,7 @@ export function adaptivePortsText(selection: Planned["selection"]): string {
 
 /** The plan of an adaptive scan as JSON. */
 export function adaptiveJson(planned: PlannedAdaptive) {
-  const { budget, evenSweep, endpoints, known, passes, perNetwork, stopBelow } =
+  const { budget, evenSweep, endpoints, known, passes, perNetwork, stopBelow, bytes } =
     planned.plan.adaptive;
   return {
     budget,
@@ -113,6 +118,7 @@ export function adaptiveJson(planned: PlannedAdaptive) {
     passes,
     max_per_network: perNetwork,
     stop_below: stopBelow,
+    memory_bytes: bytes,
     small: isSmall(planned),
   };
 }

@@ -16,7 +16,15 @@ import { foundIn, type ScanProgress } from "../../../app/scan/progress_meter.ts"
 import type { TerminalSize } from "../console.ts";
 import { percent } from "../loss_lines.ts";
 import { nameText, paintText } from "../server_description.ts";
-import { digits, fitParts, limitText, type LinePart, shortTime } from "../status_line.ts";
+import {
+  adaptiveParts,
+  digits,
+  fitParts,
+  limitText,
+  type LinePart,
+  passParts,
+  shortTime,
+} from "../status_line.ts";
 
 /** Number of rows that the block shows. */
 export const LATEST_ROWS = 3;
@@ -154,10 +162,10 @@ function speedText(values: readonly number[], now: string, rest: string, space: 
 
 /** The passes and the counters. */
 function countParts(state: ScanState): LinePart[] {
-  const { pass, passes, tcp, inspecting, written, noStatus } = state;
+  const { inspecting, written, noStatus } = state;
   return [
-    ...(passes > 0 ? [[4, `pass ${pass}/${passes}`] as const] : []),
-    ...(tcp.passes > 0 ? [[5, `TCP ${tcp.pass}/${tcp.passes}`] as const] : []),
+    ...passParts(state, 4),
+    ...state.adaptive === undefined ? [] : adaptiveParts(state.adaptive),
     [2, `${withCommas(sentIn(state))} sent`],
     ...(inspecting === 0 ? [] : [[3, `${countOf(inspecting, "interview")} pending`] as const]),
     [1, `${countOf(written, "row")} written`],

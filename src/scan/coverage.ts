@@ -8,12 +8,15 @@ import { type Address, endpointKey, formatAddress } from "../core/address.ts";
 import { sendable } from "../inspect/interview.ts";
 import { AddressSet } from "../targets/ranges.ts";
 import { segmentsOf } from "../targets/compose.ts";
-import { TargetSpace } from "../targets/space.ts";
+import { type ProbeSpace, TargetSpace } from "../targets/space.ts";
+import type { AdaptiveScan } from "./adaptive/adaptive_setup.ts";
 import { knownPlans } from "./inspect_stage/known_server_plan.ts";
 import type { ScanSelection } from "./scan_setup.ts";
 
 /** The options of a scan that determine its coverage. */
 export interface CoverageOptions extends ScanSelection {
+  /** The passes of an adaptive scan. Default: all targets were probed. */
+  readonly adaptive?: AdaptiveScan;
   /** Addresses of hosts that flooded, as text. Replies of these hosts may not have been read. */
   readonly flooding?: readonly string[];
   /**
@@ -43,6 +46,15 @@ export interface ScanCoverage {
   readonly includes: (address: Address, port: number, protocols: readonly string[]) => boolean;
 }
 
+/** The endpoints that an adaptive scan probed in a protocol. */
+function sampledBy(
+  { discovery, protocols }: AdaptiveScan,
+  protocol: string,
+): Pick<ProbeSpace, "has"> {
+  const index = protocols.findIndex(({ name }) => name === protocol);
+  return { has: ({ address, port }) => index >= 0 && discovery.wasProbed(index, address, port) };
+}
+
 /** The coverage of a complete scan with these options. */
 export function coverageOf(options: CoverageOptions): ScanCoverage {
   const { addresses, protocols, ports, optedOut, allProtocols } = options.targets;
@@ -50,10 +62,12 @@ export function coverageOf(options: CoverageOptions): ScanCoverage {
   const flooding = new Set(options.flooding);
   const disturbed = new Set(options.disturbed);
   const plans = knownPlans(options.targets);
+  const { adaptive } = options;
   const spaces = protocols.map(({ name, probe }) => {
+    const unsure = options.omitted && probe?.macMask === 0;
+    if (adaptive !== undefined) return { name, space: sampledBy(adaptive, name), unsure };
     const segments = segmentsOf(addresses, (bits) => ports(name, bits));
-    const space = new TargetSpace(segments, options.order);
-    return { name, space, unsure: options.omitted && probe?.macMask === 0 };
+    return { name, space: new TargetSpace(segments, options.order), unsure };
   });
   return {
     ranges: addresses.groups.flatMap(({ addresses }) => [...addresses]),

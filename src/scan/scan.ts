@@ -145,7 +145,8 @@ function makeStages(
     optOuts,
     udp,
     tcp,
-    adaptive: found && new code!.AdaptiveSweep(adaptive!, options, tables, { udp, tcp, found }),
+    adaptive: found &&
+      new code!.AdaptiveSweep(adaptive!, options, tables, { udp, tcp, sightings, found }),
     known: new KnownServerStage(options, tables, sightings),
     inspect: new InspectStage(options, tables, interviewing),
     write,

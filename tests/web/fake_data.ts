@@ -49,7 +49,14 @@ export const SCAN: StoredScan = {
     position: 1,
   },
   ...{ total: 8, probes_sent: 1000, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
-  ...{ rate: null, rate_reason: null, widened: false, excluded: [], ranges: ["10.0.0.0-10.0.0.9"] },
+  ...{
+    rate: null,
+    rate_reason: null,
+    widened: false,
+    sampled: false,
+    excluded: [],
+    ranges: ["10.0.0.0-10.0.0.9"],
+  },
   counters: { lost: 1, replies: { valid: 5, forged: 2 } },
 };
 

@@ -8,7 +8,7 @@ import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { systemClock } from "../../net/clock.ts";
-import { coverageOf, type ScanCoverage } from "../../scan/coverage.ts";
+import { coverageOf, type CoverageOptions, type ScanCoverage } from "../../scan/coverage.ts";
 import { sentTo } from "../../scan/inspect_stage/known_server_plan.ts";
 import { otherRequests } from "../../scan/requested_names.ts";
 import type { ScanEnd, ScanSelection } from "../../scan/scan_setup.ts";
@@ -114,7 +114,7 @@ export interface ScanPart {
   /** When the scan began, Unix milliseconds. For a resumed scan: when its first run began. */
   readonly since: number;
   /** The targets and the order of the scan. */
-  readonly selection: ScanSelection;
+  readonly selection: ScanSelection & Pick<CoverageOptions, "adaptive">;
   /** Whether the scan was resumed from a checkpoint. */
   readonly resumed: boolean;
 }

@@ -173,7 +173,10 @@ export async function recordStart(
     at: since,
     runAt: resumed === undefined ? since : network.clock.wall(),
     config: formatConfig("scan", given),
-    addresses: addressesOf(scan.found, scan.whole, [...scan.named.optedOut, ...stores.optedOut]),
+    addresses: {
+      ...addressesOf(scan.found, scan.whole, [...scan.named.optedOut, ...stores.optedOut]),
+      sampled: scan.adaptive !== undefined,
+    },
   });
 }
 

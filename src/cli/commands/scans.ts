@@ -78,10 +78,12 @@ function etaText({ state, ends_at: at }: StoredScan, now: number): string {
 }
 
 function rangesText(scan: StoredScan): string {
-  const { ranges, excluded, widened } = scan;
+  const { ranges, excluded, widened, sampled } = scan;
   const name = scanName(scan);
   const shown = ranges.slice(0, 3).join(", ");
   const more = ranges.length > 3 ? ` and ${withCommas(ranges.length - 3)} more` : "";
   const without = excluded.length === 0 ? "" : `, ${countOf(excluded.length, "range")} excluded`;
-  return `${name && `${name}: `}${shown}${more}${without}${widened ? " (widened)" : ""}`;
+  return `${name && `${name}: `}${shown}${more}${without}${widened ? " (widened)" : ""}${
+    sampled ? " (sampled)" : ""
+  }`;
 }

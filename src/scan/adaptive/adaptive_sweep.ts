@@ -8,6 +8,7 @@ import type { DiscoveryPass, PassInput } from "../../discovery/contract.ts";
 import { sleep } from "../../net/clock.ts";
 import type { Pass } from "../../sweep/passes.ts";
 import type { Marks } from "../checkpoint/low_water_mark.ts";
+import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { AdaptiveEnd, AdaptiveReport } from "./adaptive_report.ts";
@@ -29,6 +30,9 @@ const USUAL_LOSS = 24;
 /** Number of canary probes after which their loss is used. */
 const ENOUGH_CANARIES = 1000;
 
+/** Pause while the queue of interviews is full, milliseconds. */
+const PAUSE_MS = 10;
+
 /** Probes planned passes over one transport. */
 export interface PlannedSweep {
   /** Runs passes one after the other, and waits up to `cooldownMs` for late replies. */
@@ -41,6 +45,8 @@ export interface AdaptiveSweepParts {
   readonly udp: PlannedSweep & { endPlanned(): void };
   /** The sweep over TCP. */
   readonly tcp: PlannedSweep;
+  /** The queue of servers to interview. */
+  readonly sightings: Pick<SightingQueue, "add" | "isFull">;
   /** The servers of the open pass. */
   readonly found: DiscoveredServers;
 }
@@ -94,6 +100,7 @@ export class AdaptiveSweep {
     const { order: { from }, limits: { cooldownMs }, io: { clock, state } } = this.#options;
     const { discovery } = this.#adaptive;
     const { sweepSignal: signal } = this.#tables.stop;
+    await this.#interviewWithoutRow();
     let isFirst = true;
     while (!signal.aborted) {
       const input = this.#nextInput();
@@ -145,6 +152,30 @@ export class AdaptiveSweep {
       perHost: most(hostRate, MIN_PER_HOST),
       lossPerMille: sent < ENOUGH_CANARIES ? USUAL_LOSS : Math.round(1000 * lost / sent),
     };
+  }
+
+  /**
+   * Interviews the servers that closed passes of earlier runs found, and that have no row yet. The
+   * runs ended before these rows were written.
+   */
+  async #interviewWithoutRow(): Promise<void> {
+    const { earlier, protocols } = this.#adaptive;
+    const { targets: { responders, protocols: all }, io: { clock } } = this.#options;
+    const { sightings } = this.#parts;
+    const { sweepSignal: signal } = this.#tables.stop;
+    const written = new Set([...responders].map(endpointKey));
+    for (const { found } of earlier) {
+      for (const [i, { hits }] of found.entries()) {
+        const plan = { probed: [protocols[i]], all, interviewed: true };
+        for (const { address, port } of hits) {
+          const endpoint = { address, port };
+          if (written.has(endpointKey(endpoint))) continue;
+          while (sightings.isFull && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
+          if (signal.aborted) return;
+          sightings.add({ endpoint, plan, onFinished: () => {} });
+        }
+      }
+    }
   }
 
   /** Counts the rows that an earlier run wrote in the open pass as servers that the pass found. */

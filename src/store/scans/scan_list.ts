@@ -82,6 +82,8 @@ export interface StoredScan {
    * Whether the ranges contain addresses outside the original ranges, because these were too many.
    */
   readonly widened: boolean;
+  /** Whether only some addresses of `ranges` were probed: the scan was adaptive. */
+  readonly sampled: boolean;
 }
 
 const NEWEST_FIRST = "order by c.started_at desc nulls last, c.id desc";
@@ -169,7 +171,7 @@ export function scanName({ campaign, shard }: Pick<StoredScan, "campaign" | "sha
   return shard === null ? "" : `shard ${shard}`;
 }
 
-type Ranges = Pick<StoredScan, "ranges" | "excluded" | "widened">;
+type Ranges = Pick<StoredScan, "ranges" | "excluded" | "widened" | "sampled">;
 
 function scanOf(row: Row): Omit<StoredScan, keyof Ranges> {
   const numberOrNull = (name: string) => row[name] === null ? null : Number(row[name]);
@@ -194,7 +196,7 @@ function namesOf(config: string): Pick<StoredScan, "campaign" | "shard"> {
 async function rangesOf(database: Database, { id }: Row): Promise<Ranges> {
   const read = async (excluded: number) => {
     const rows = await database.rows(
-      "select first, last, widened from scan_ranges where scan = ? and excluded = " +
+      "select first, last, widened, sampled from scan_ranges where scan = ? and excluded = " +
         `${database.engine === "postgres" ? "?::integer::boolean" : "?"} ` +
         `order by first limit ${MAX_RANGES}`,
       [id, excluded],
@@ -206,6 +208,7 @@ async function rangesOf(database: Database, { id }: Row): Promise<Ranges> {
     ranges: requested.map(rangeText),
     excluded: excluded.map(rangeText),
     widened: [...requested, ...excluded].some(({ widened }) => widened === 1),
+    sampled: requested.some(({ sampled }) => sampled === 1),
   };
 }
 

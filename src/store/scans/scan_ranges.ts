@@ -19,6 +19,8 @@ export interface ScanAddresses {
   readonly requested: readonly Range[];
   /** Those of them that the scan does not probe: excluded, opted out or never probed. */
   readonly excluded: readonly Range[];
+  /** Whether the scan is adaptive, and probes only some of the other addresses. Default: no. */
+  readonly sampled?: boolean;
 }
 
 /** More ranges than this are widened. */
@@ -70,6 +72,7 @@ const COLUMNS: readonly ColumnDefinition[] = [
   ["first", "inet"],
   ["last", "inet"],
   ["widened", "boolean"],
+  ["sampled", "boolean"],
   ["noted_at", "timestamptz"],
 ];
 
@@ -85,7 +88,7 @@ const INSERT_RANGE = insertInto("scan_ranges", COLUMNS, "on conflict do nothing"
 export async function writeScanRanges(
   database: Database,
   scan: number,
-  { requested, excluded }: ScanAddresses,
+  { requested, excluded, sampled = false }: ScanAddresses,
   at: number,
 ): Promise<void> {
   const rows = [requested, excluded].flatMap((addresses, isExcluded) => {
@@ -96,6 +99,7 @@ export async function writeScanRanges(
       formatAddress(start),
       formatAddress(typeof end === "number" ? end - 1 : end - 1n),
       widened ? 1 : 0,
+      sampled && isExcluded === 0 ? 1 : 0,
       storableTime(at) ?? 0,
     ]);
   });

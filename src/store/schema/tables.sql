@@ -79,6 +79,7 @@ create table scan_ranges (
   first inet not null,                    -- first address
   last inet not null,                     -- last address
   widened boolean not null,               -- whether the range may contain addresses outside the original ranges
+  sampled boolean not null,               -- whether only some addresses of the range were probed (--adaptive)
   noted_at timestamptz not null,          -- when the scan began to use the range
   primary key (scan, excluded, first)
 ) without rowid;

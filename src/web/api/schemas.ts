@@ -74,7 +74,7 @@ const SCAN_PROPERTIES: Properties = {
     { type: ["object", "null"] },
     "losses by cause, and replies, as in status files; null: unknown",
   ),
-  ...{ ranges: list(TEXT), excluded: list(TEXT), widened: YES_NO },
+  ...{ ranges: list(TEXT), excluded: list(TEXT), widened: YES_NO, sampled: YES_NO },
 };
 
 const PART = object({

@@ -225,7 +225,7 @@ function Losses({ scan }: { scan: StoredScan }) {
 /** Number of ranges that are listed before the rest is folded. */
 const FIRST_RANGES = 12;
 
-function Ranges({ scan: { ranges, excluded, widened } }: { scan: StoredScan }) {
+function Ranges({ scan: { ranges, excluded, widened, sampled } }: { scan: StoredScan }) {
   return (
     <>
       {ranges.length === 0
@@ -234,6 +234,11 @@ function Ranges({ scan: { ranges, excluded, widened } }: { scan: StoredScan }) {
       {widened && (
         <p class="hint">
           These ranges contain more addresses than the original ones, because those were too many.
+        </p>
+      )}
+      {sampled && (
+        <p class="hint">
+          The scan was adaptive: it probed only those addresses where servers were likely.
         </p>
       )}
       {excluded.length > 0 && (

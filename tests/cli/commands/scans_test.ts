@@ -23,18 +23,18 @@ const SCAN: StoredScan = {
     position: 1,
   },
   ...{ total: 8, probes_sent: 1234, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
-  ...{ rate: 5000, rate_reason: "loss", widened: false, excluded: ["10.0.0.7"] },
+  ...{ rate: 5000, rate_reason: "loss", widened: false, sampled: false, excluded: ["10.0.0.7"] },
   counters: null,
   ranges: ["10.0.0.0-10.0.0.255", "10.0.2.0", "10.0.4.0", "10.0.6.0"],
 };
 
 Deno.test("a running scan is shown with its share, its ETA and its ranges, and a stale one without an ETA", () => {
-  const stale = { ...SCAN, state: "stale", widened: true, ranges: [], excluded: [] };
+  const stale = { ...SCAN, state: "stale", widened: true, sampled: true, ranges: [], excluded: [] };
   assertEquals(scanLines([SCAN, stale], 5000, Infinity).map((line) => line.replace(/ +/g, " ")), [
     "STARTED (UTC) KIND STATE DONE ETA SENT REPLIES FOUND LOSS RATE RUNS RANGES",
     "1970-01-01 00:00:00 sweep running 12.5% 00:01:00 1,234 5 4 1.5% 5,000 2 " +
     "10.0.0.0-10.0.0.255, 10.0.2.0, 10.0.4.0 and 1 more, 1 range excluded",
-    "1970-01-01 00:00:00 sweep stale 12.5% 1,234 5 4 1.5% 5,000 2 (widened)",
+    "1970-01-01 00:00:00 sweep stale 12.5% 1,234 5 4 1.5% 5,000 2 (widened) (sampled)",
   ]);
   assertEquals(scanLines([], 0, 80), ["no scans"]);
   const named = [{ ...SCAN, campaign: "lab" }, { ...SCAN, shard: "2/4" }];

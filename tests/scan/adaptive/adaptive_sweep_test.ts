@@ -104,8 +104,10 @@ Deno.test("an interrupted pass is not recorded, and is probed again as a whole",
   const second = settingOf(PLAN, { earlier: first.records() });
   second.discovery.plan(first.records()[0].input);
   second.discovery.fold(first.records()[0].found);
-  const responders = cut.rows.map(endpointOf);
-  const { state } = await scanFleet({ ...second.setting, responders });
+  const [lacking, ...responders] = cut.rows.map(endpointOf);
+  const { state, rows } = await scanFleet({ ...second.setting, responders });
+  assert(rows.map(endpointOf).some((one) => endpointKey(one) === endpointKey(lacking)));
+  assertEquals(rows.length + responders.length, SERVERS.size);
   assertEquals([state.adaptive?.ended, second.discovery.next], ["budget", 3]);
   assertEquals(hitsOf([...first.records(), ...second.records()]), [...SERVERS].sort());
 });

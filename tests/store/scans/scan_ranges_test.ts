@@ -36,17 +36,17 @@ onEngines(
     const requested = [{ start: 0x7f000000, end: 0x80000000 }];
     const start = { id: scanId(1), at: 1000, config: "{}" };
     const excluded = [{ start: 0x7f000001, end: 0x7f000002 }];
-    await store.begin({ ...start, addresses: { requested, excluded } });
+    await store.begin({ ...start, addresses: { requested, excluded, sampled: true } });
     const later = [...excluded, { start: 0x7f000005, end: 0x7f000007 }];
     await store.begin({ ...start, runAt: 2000, addresses: { requested, excluded: later } });
     const rows = await all(
       db,
-      "select excluded, first, last, widened, noted_at from scan_ranges order by excluded, first",
+      "select excluded, first, last, widened, sampled, noted_at from scan_ranges order by excluded, first",
     );
     assertEquals(rows.map((row) => Object.values(row).join(" ")), [
-      "0 127.0.0.0 127.255.255.255 0 1000",
-      "1 127.0.0.1 127.0.0.1 0 1000",
-      "1 127.0.0.5 127.0.0.6 0 2000",
+      "0 127.0.0.0 127.255.255.255 0 1 1000",
+      "1 127.0.0.1 127.0.0.1 0 0 1000",
+      "1 127.0.0.5 127.0.0.6 0 0 2000",
     ]);
   },
 );

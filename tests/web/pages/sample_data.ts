@@ -105,6 +105,7 @@ export function scanOf(text: string, state: string): StoredScan {
     ...{ rate: 1000, rate_reason: text, ranges: [text], excluded: Array(20).fill(text) },
     counters: { lost: 1, [text]: text, replies: text, tcp: { timeout: 7, refused: text } },
     widened: true,
+    sampled: true,
   };
 }
 

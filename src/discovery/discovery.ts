@@ -157,12 +157,12 @@ export class AdaptiveDiscovery implements Discovery {
       left -= planner.explore(probes * planner.size / even, caps);
     }
     const lowest = BELOW_LEVEL * this.#level;
-    let above = this.#costs(lowest);
+    let above = this.#costs(lowest, caps);
     const at = (level: number) =>
       above[level] + this.#sum((planner) => planner.coldProbes(scoreOf(level), caps));
     let level = waterLevel(left, at);
     if (level <= levelBelow(lowest)) {
-      above = this.#costs(0);
+      above = this.#costs(0, caps);
       level = waterLevel(left, at);
     }
     for (let fill = 0;; fill++) {
@@ -173,7 +173,7 @@ export class AdaptiveDiscovery implements Discovery {
       if (lack === probes) this.#fill(probes, caps);
       if (lack <= LACK * probes || level === 0 || fill === FILLS) return scoreOf(level);
       left -= cold;
-      if (fill === 0) above = this.#costs(0);
+      if (fill === 0) above = this.#costs(0, caps);
       const passedOver = Math.max(0, above[level] - hot);
       const lower = waterLevel(left + passedOver * 2 ** fill, at);
       level = Math.max(0, Math.min(level - 2 ** fill, lower));
@@ -181,9 +181,9 @@ export class AdaptiveDiscovery implements Discovery {
   }
 
   /** The probes of candidates in hot /24s at or above each level. */
-  #costs(lowest: number): Float64Array {
+  #costs(lowest: number, caps: Caps): Float64Array {
     const costs = new CostsByLevel();
-    for (const planner of this.#planners) planner.addCosts(costs, lowest, this.#loss);
+    for (const planner of this.#planners) planner.addCosts(costs, lowest, this.#loss, caps);
     return costs.cumulative();
   }
 

@@ -16,12 +16,16 @@ import { HostRates, PortRates } from "./counters/learned_rates.ts";
 import { type PlannedUnits, PlanSpace } from "./pass/plan_space.ts";
 import type { RankOrder } from "./counters/rank_order.ts";
 import { Universe } from "./counters/universe.ts";
-import { type CostsByLevel } from "./pass/water_level.ts";
+import type { CostsByLevel } from "./pass/water_level.ts";
 
 /** Ranks of every /24 that are sampled, and the share of a pass that samples them. */
 const COLD_START = { ranks: 10, share: 0.6 };
 /** The same with known servers. */
 const WITH_KNOWN = { ranks: 2, share: 0.3 };
+
+/** Maximum share of the budget of a /24 that one pass takes, unless it is less than 256 probes. */
+const SHARE_OF_PASS = 1 / 32;
+const MIN_OF_PASS = 256;
 
 /** The state of one protocol. Between two passes, nothing is planned. */
 export class Planner implements PlannedUnits, HotCounters {
@@ -41,7 +45,6 @@ export class Planner implements PlannedUnits, HotCounters {
   found = 0;
   /** Endpoints of /20s in the planned pass. */
   #coldProbes = 0;
-  readonly #candidates: Candidates;
 
   /** Creates the state: nothing was probed. */
   constructor(
@@ -57,8 +60,8 @@ export class Planner implements PlannedUnits, HotCounters {
     this.hosts = new Hosts(this.ports);
     this.portRates = new PortRates(this.ports.length);
     this.known = new KnownServers(targets, this.universe);
-    this.#candidates = new Candidates(this, this.ports.length);
-    this.pass = new HotPass(this, this.#candidates, this.universe, this.ports.length);
+    const candidates = new Candidates(this, this.ports.length);
+    this.pass = new HotPass(this, candidates, this.universe, this.ports.length);
     this.#addKnown();
   }
 
@@ -139,16 +142,8 @@ export class Planner implements PlannedUnits, HotCounters {
   }
 
   /** Adds the probes of all candidates in hot /24s to sums by level. */
-  addCosts(costs: CostsByLevel, lowest: number, loss: number): void {
-    const { hot } = this;
-    const candidates = this.#candidates;
-    for (let row = 0; row < hot.length; row++) {
-      if (hot.ended[row] === 1 || hot.spent[row] >= this.netBudget) continue;
-      candidates.collect(row, lowest, loss);
-      for (let i = 0; i < candidates.length; i++) {
-        costs.add(candidates.scores[i], candidates.costs[i]);
-      }
-    }
+  addCosts(costs: CostsByLevel, lowest: number, loss: number, caps: Caps): void {
+    this.pass.addCosts(costs, lowest, loss, this.#within(caps));
   }
 
   /** The probes to cold /24s that a water level pays for, besides those that are chosen already. */
@@ -215,7 +210,13 @@ export class Planner implements PlannedUnits, HotCounters {
     return Math.min(256, this.netBudget);
   }
 
+  /**
+   * The caps of a pass. One pass takes only a part of the budget of a /24: which probes are worth it
+   * is learned from their results.
+   */
   #within(caps: Caps): Caps {
-    return { ...caps, netBudget: this.netBudget };
+    const ofBudget = Math.max(MIN_OF_PASS, this.netBudget * SHARE_OF_PASS);
+    const perNetwork = Math.min(caps.perNetwork, ofBudget);
+    return { ...caps, perNetwork, netBudget: this.netBudget };
   }
 }

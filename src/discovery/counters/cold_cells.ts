@@ -217,15 +217,25 @@ export class ColdCells {
   explore(budget: number, ranks: number, maxRanks: number): number {
     const skipped = this.#poorBlocks();
     let left = budget;
-    for (let rank = 0; rank < ranks; rank++) {
+    for (let rank = this.#lowestRank(skipped); rank < ranks; rank++) {
       const isNext = (block: number) =>
-        this.members[block] > 0 && skipped[block] === 0 &&
-        this.tried[block] + this.ranks[block] === rank && this.ranks[block] < maxRanks;
+        this.tried[block] + this.ranks[block] === rank && this.members[block] > 0 &&
+        skipped[block] === 0 && this.ranks[block] < maxRanks;
       const used = this.#exploreRank(left, rank, isNext);
       left -= used.probes;
       if (!used.isComplete) break;
     }
     return budget - left;
+  }
+
+  /** The lowest rank that was not tried everywhere, except in some /20s. */
+  #lowestRank(skipped: Uint8Array): number {
+    let lowest = 256;
+    for (let i = 0; i < this.length; i++) {
+      if (this.members[i] === 0 || skipped[i] === 1) continue;
+      lowest = Math.min(lowest, this.tried[i] + this.ranks[i]);
+    }
+    return lowest;
   }
 
   /** Sets a rank of /20s in the order of their hashes, while the budget lasts. */

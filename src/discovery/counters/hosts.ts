@@ -21,8 +21,8 @@ export const PortState = {
 const BIN_ENDS = [1, 2, 5, 15, 50];
 /** Number of bins of distance. */
 export const BINS = BIN_ENDS.length + 1;
-/** All bins, as bits. */
-const ALL_BINS = 2 ** BINS - 1;
+/** Largest number of ports that is counted in a bin. */
+const MAX_COUNT = 255;
 
 /** A table of hosts. */
 export class Hosts {
@@ -34,8 +34,10 @@ export class Hosts {
   others = new Uint16Array(0);
   /** 1: the host is not probed any more. */
   ended = new Uint8Array(0);
-  /** The bins of distance that may contain a port that was not probed, as bits. */
-  bins = new Uint8Array(0);
+  /** For each host, the unprobed ports in each bin of distance from its open ports: see `count`. */
+  counts = new Uint8Array(0);
+  /** 1: the counts of a host have to be computed again. */
+  #stale = new Uint8Array(0);
   /** For each port two bits, a value of {@linkcode PortState}. */
   readonly #states: Rows<Uint32Array>;
   readonly #slots = new Slots((host) => this.addresses[host]);
@@ -63,7 +65,7 @@ export class Hosts {
 
   /** Memory of the table, bytes. */
   get bytes(): number {
-    return 12 * this.addresses.length + this.#states.bytes + this.#slots.bytes;
+    return (12 + BINS) * this.addresses.length + this.#states.bytes + this.#slots.bytes;
   }
 
   /** The index of a host; -1: no server was found on it. */
@@ -82,7 +84,7 @@ export class Hosts {
     if (host === this.addresses.length) this.#grow(host + 1);
     this.addresses[host] = address;
     this.next[host] = next;
-    this.bins[host] = ALL_BINS;
+    this.#stale[host] = 1;
     this.#slots.add(address);
     return host;
   }
@@ -98,7 +100,7 @@ export class Hosts {
     const chunk = this.#states.chunk(host);
     const at = this.#states.start(host) + (port >>> 4);
     chunk[at] = chunk[at] & ~(3 << 2 * (port & 15)) | state << 2 * (port & 15);
-    if (state === PortState.open) this.bins[host] = ALL_BINS;
+    if (state !== PortState.planned && state !== PortState.unprobed) this.#stale[host] = 1;
   }
 
   /** Whether the default port is open. */
@@ -115,6 +117,29 @@ export class Hosts {
   /** Whether a port is probed in the planned pass. */
   isPlanned(host: number, port: number): boolean {
     return this.state(host, port) === PortState.planned;
+  }
+
+  /** Whether the counts of a host have to be computed again, because a port was probed. */
+  isStale(host: number): boolean {
+    return this.#stale[host] === 1;
+  }
+
+  /**
+   * Counts the unprobed ports of a host by their bins.
+   *
+   * @param wasProbed Whether a port was probed as part of a slice.
+   */
+  count(host: number, wasProbed: (port: number) => boolean): void {
+    this.#measure(host);
+    const first = host * BINS;
+    this.counts.fill(0, first, first + BINS);
+    for (let i = 0; i < this.#ascending.length; i++) {
+      const port = this.#ascending[i];
+      if (this.state(host, port) !== PortState.unprobed || wasProbed(port)) continue;
+      const at = first + binOf(this.#distances[i]);
+      if (this.counts[at] < MAX_COUNT) this.counts[at]++;
+    }
+    this.#stale[host] = 0;
   }
 
   /**
@@ -138,7 +163,7 @@ export class Hosts {
       if (this.state(host, port) !== PortState.unprobed || wasProbed(port)) continue;
       ports[count++] = port;
     }
-    if (count === 0) this.bins[host] &= ~(1 << bin);
+    if (count === 0) this.#stale[host] = 1;
     return count;
   }
 
@@ -164,7 +189,8 @@ export class Hosts {
     this.next = grown(this.next, length);
     this.others = grown(this.others, length);
     this.ended = grown(this.ended, length);
-    this.bins = grown(this.bins, length);
+    this.counts = grown(this.counts, BINS * this.addresses.length);
+    this.#stale = grown(this.#stale, length);
   }
 }
 

@@ -14,7 +14,6 @@ import {
 } from "../counters/learned_rates.ts";
 import { KNOWN_WEIGHT } from "../counters/cold_cells.ts";
 import type { RankOrder } from "../counters/rank_order.ts";
-import { grown } from "../counters/slots.ts";
 
 /** Maximum number of ports of a host in one pass. */
 export const MAX_HOST_PORTS = 100;
@@ -43,20 +42,36 @@ export interface HotCounters {
 export class Candidates {
   /** Number of candidates. */
   length = 0;
+  /** Sum of their costs. */
+  total = 0;
   /** Expected servers per probe. */
-  scores = new Float64Array(0);
+  readonly scores: Float32Array;
+  /** The bits of the scores. */
+  readonly bits: Uint32Array;
   /** Maximum number of probes. */
-  costs = new Uint16Array(0);
+  readonly costs: Uint16Array;
   /** Index of the port of a slice. */
-  ports = new Uint16Array(0);
+  readonly ports: Uint16Array;
   /** The slice of its port, counted from those that were probed; of a host, the bin of distance. */
-  slices = new Uint8Array(0);
+  readonly slices: Uint8Array;
   /** The host plus one; 0: the candidate is a slice. */
-  hosts = new Uint32Array(0);
-  readonly #found = new Uint16Array(MAX_HOST_PORTS);
+  readonly hosts: Uint32Array;
 
-  /** Creates an empty list. */
-  constructor(private readonly counters: HotCounters, private readonly portCount: number) {}
+  /**
+   * Creates an empty list.
+   *
+   * @param portCount Number of ports.
+   */
+  constructor(private readonly counters: HotCounters, portCount: number) {
+    // at most all slices of all ports, and all hosts
+    const most = SLICES * portCount + ALL_RANKS;
+    this.scores = new Float32Array(most);
+    this.bits = new Uint32Array(this.scores.buffer);
+    this.costs = new Uint16Array(most);
+    this.ports = new Uint16Array(most);
+    this.slices = new Uint8Array(most);
+    this.hosts = new Uint32Array(most);
+  }
 
   /**
    * Lists the candidates of a /24.
@@ -65,8 +80,7 @@ export class Candidates {
    * @param loss Share of probes without a reply although the server is up.
    */
   collect(row: number, lowest: number, loss: number): void {
-    this.length = 0;
-    this.#reserve(2 * SLICES * this.portCount + ALL_RANKS);
+    this.length = this.total = 0;
     this.#addDefaultPort(row, lowest, loss);
     this.#addColumns(row, lowest, loss);
     this.#addHosts(row, lowest);
@@ -74,6 +88,7 @@ export class Candidates {
 
   #add(score: number, cost: number, port: number, slice: number, host: number): void {
     const i = this.length++;
+    this.total += cost;
     this.scores[i] = score;
     this.costs[i] = cost;
     this.ports[i] = port;
@@ -153,43 +168,38 @@ export class Candidates {
     for (let next = hot.firstHost[row]; next !== 0; next = hosts.next[next - 1]) {
       const host = next - 1;
       if (hosts.ended[host] === 1) continue;
-      while (hosts.bins[host] !== 0) {
-        let [best, bestBin] = [-1, 0];
-        for (let bin = 0; bin < BINS; bin++) {
-          if ((hosts.bins[host] >>> bin & 1) === 0) continue;
-          const rate = hostRates.rate(this.rateRow(row, host, bin));
-          if (rate > best) [best, bestBin] = [rate, bin];
-        }
-        if (best < lowest) break;
-        const count = this.unprobed(row, host, bestBin, this.#found);
-        if (count === 0) continue;
-        this.#add(best, count, 0, bestBin, next);
-        break;
+      if (hosts.isStale(host)) hosts.count(host, this.#wasProbed(row, host));
+      let [best, bestBin] = [0, -1];
+      for (let bin = 0; bin < BINS; bin++) {
+        if (hosts.counts[host * BINS + bin] === 0) continue;
+        const rate = hostRates.rate(this.rateRow(row, host, bin));
+        if (rate > best) [best, bestBin] = [rate, bin];
       }
+      if (bestBin < 0 || best < lowest) continue;
+      const count = Math.min(MAX_HOST_PORTS, hosts.counts[host * BINS + bestBin]);
+      this.#add(best, count, 0, bestBin, next);
     }
   }
 
-  /** Writes the ports of a host in a bin of distance that were not probed; returns their number. */
+  /**
+   * Writes the ports of a host in a bin of distance that were not probed; returns their number,
+   * which may be lower than its candidate says: slices have contained ports since they were counted.
+   */
   unprobed(row: number, host: number, bin: number, ports: Uint16Array): number {
+    return this.counters.hosts.unprobed(host, bin, this.#wasProbed(row, host), ports);
+  }
+
+  /** Whether slices have contained a port of a host. */
+  #wasProbed(row: number, host: number): (port: number) => boolean {
     const { hot, hosts, order } = this.counters;
-    const octet = hosts.addresses[host] & 255;
-    const wasProbed = (port: number) =>
-      order.rank(hot.networks[row], port, octet) < hot.probedRanks(row, port);
-    return hosts.unprobed(host, bin, wasProbed, ports);
+    const [network, octet] = [hot.networks[row], hosts.addresses[host] & 255];
+    return (port) => order.rank(network, port, octet) < hot.probedRanks(row, port);
   }
 
   /** The row of rates of a host in a bin of distance. */
   rateRow(row: number, host: number, bin: number): number {
     const { hot, hosts } = this.counters;
     return hostRow(hosts.others[host], hosts.hasDefault(host), bin, hot.others[row]);
-  }
-
-  #reserve(length: number): void {
-    this.scores = grown(this.scores, length);
-    this.costs = grown(this.costs, length);
-    this.ports = grown(this.ports, length);
-    this.slices = grown(this.slices, length);
-    this.hosts = grown(this.hosts, length);
   }
 }
 

@@ -8,6 +8,7 @@ import { PortState } from "../counters/hosts.ts";
 import { ALL_RANKS, SLICE } from "../counters/hot_networks.ts";
 import { SliceList } from "./slice_list.ts";
 import { grown } from "../counters/slots.ts";
+import type { CostsByLevel } from "./water_level.ts";
 import type { Universe } from "../counters/universe.ts";
 
 /** Limits of a pass. */
@@ -81,6 +82,34 @@ export class HotPass {
     return i + 1 < this.hostCount ? this.starts[i + 1] : this.hostProbes;
   }
 
+  /** Adds the probes of all candidates to sums by level, except those that do not fit in the caps. */
+  addCosts(costs: CostsByLevel, lowest: number, loss: number, caps: Caps): void {
+    const { hot } = this.counters;
+    const { candidates } = this;
+    for (let row = 0; row < hot.length; row++) {
+      const most = this.#most(row, caps);
+      if (most <= 0) continue;
+      candidates.collect(row, lowest, loss);
+      if (candidates.total <= most) {
+        costs.addAll(candidates.bits, candidates.costs, candidates.length);
+        continue;
+      }
+      const count = this.#above(row, { level: 0, share: 0 });
+      heapify(this.#indexes, count, candidates.scores);
+      for (let n = 0, left = most; n < count && left > 0; n++) {
+        const i = popHighest(this.#indexes, count - n, candidates.scores);
+        costs.add(candidates.bits[i], Math.min(left, candidates.costs[i]));
+        left -= candidates.costs[i];
+      }
+    }
+  }
+
+  /** Maximum number of probes of the pass to a /24. */
+  #most(row: number, { perNetwork, netBudget }: Caps): number {
+    const { ended, spent } = this.counters.hot;
+    return ended[row] === 1 ? 0 : Math.min(perNetwork, netBudget - spent[row]);
+  }
+
   /**
    * Chooses candidates of all /24s.
    *
@@ -91,8 +120,8 @@ export class HotPass {
     const { hot } = this.counters;
     let left = choice.budget;
     for (let row = 0; row < hot.length && left > 0; row++) {
-      const most = Math.min(left, caps.perNetwork, caps.netBudget - hot.spent[row]);
-      if (hot.ended[row] === 1 || most <= 0) continue;
+      const most = Math.min(left, this.#most(row, caps));
+      if (most <= 0) continue;
       this.candidates.collect(row, choice.tieLevel, choice.loss);
       const count = this.#above(row, choice);
       if (count > 0) left -= this.#chooseIn(row, count, most, caps.perHost);
@@ -101,7 +130,7 @@ export class HotPass {
   }
 
   /** Writes the indexes of the candidates that the choice contains; returns their number. */
-  #above(row: number, { level, share }: Choice): number {
+  #above(row: number, { level, share }: Pick<Choice, "level" | "share">): number {
     const { scores, ports, slices, hosts, length } = this.candidates;
     const { order, hot } = this.counters;
     if (this.#indexes.length < length) this.#indexes = new Uint32Array(length + SLICE);
@@ -160,6 +189,7 @@ export class HotPass {
   #addHost(row: number, host: number, bin: number, limit: number): number {
     const { hosts } = this.counters;
     const count = Math.min(limit, this.candidates.unprobed(row, host, bin, this.#found));
+    if (count === 0) return 0;
     const i = this.hostCount++;
     this.hosts = grown(this.hosts, i + 1);
     this.starts = grown(this.starts, i + 1);
@@ -223,12 +253,12 @@ export class HotPass {
 }
 
 /** Arranges indexes as a heap: each has a score not below those of its two successors. */
-function heapify(indexes: Uint32Array, length: number, scores: Float64Array): void {
+function heapify(indexes: Uint32Array, length: number, scores: Float32Array): void {
   for (let i = (length >> 1) - 1; i >= 0; i--) sink(indexes, i, length, scores);
 }
 
 /** Takes the index with the highest score, of equal ones the lowest, out of a heap. */
-function popHighest(indexes: Uint32Array, length: number, scores: Float64Array): number {
+function popHighest(indexes: Uint32Array, length: number, scores: Float32Array): number {
   const highest = indexes[0];
   indexes[0] = indexes[length - 1];
   sink(indexes, 0, length - 1, scores);
@@ -236,7 +266,7 @@ function popHighest(indexes: Uint32Array, length: number, scores: Float64Array):
 }
 
 /** Moves an index down until the heap is one again. */
-function sink(indexes: Uint32Array, at: number, length: number, scores: Float64Array): void {
+function sink(indexes: Uint32Array, at: number, length: number, scores: Float32Array): void {
   const moved = indexes[at];
   for (let child = 2 * at + 1; child < length; child = 2 * at + 1) {
     if (child + 1 < length && isBefore(indexes[child + 1], indexes[child], scores)) child++;
@@ -247,6 +277,6 @@ function sink(indexes: Uint32Array, at: number, length: number, scores: Float64A
   indexes[at] = moved;
 }
 
-function isBefore(a: number, b: number, scores: Float64Array): boolean {
+function isBefore(a: number, b: number, scores: Float32Array): boolean {
   return scores[a] > scores[b] || scores[a] === scores[b] && a < b;
 }

@@ -44,9 +44,15 @@ export function scoreOf(level: number): number {
 export class CostsByLevel {
   readonly #costs = new Float64Array(LEVELS + 1);
 
-  /** Adds a candidate. */
-  add(score: number, probes: number): void {
-    this.#costs[levelBelow(score)] += probes;
+  /** Adds candidates, whose scores are floats of 32 bits. */
+  addAll(bitsOfScores: Uint32Array, probes: Uint16Array, length: number): void {
+    for (let i = 0; i < length; i++) this.add(bitsOfScores[i], probes[i]);
+  }
+
+  /** Adds a candidate with the bits of its score. */
+  add(bitsOfScore: number, probes: number): void {
+    const level = (bitsOfScore >>> SHIFT) - LOWEST;
+    this.#costs[level < 0 ? 0 : level < LEVELS ? level : LEVELS - 1] += probes;
   }
 
   /** The probes at or above each level. */

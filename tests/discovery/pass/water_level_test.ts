@@ -22,10 +22,11 @@ Deno.test("the water level chooses what a sort by score chooses", () => {
   for (let seed = 0; seed < 20; seed++) {
     const costs = new CostsByLevel();
     const all = Array.from({ length: 500 }, (_, i) => ({
-      score: 2 ** (-30 * chance(i, seed)),
+      score: Math.fround(2 ** (-30 * chance(i, seed))),
       cost: 1 + Math.floor(64 * chance(i, seed + 100)),
     }));
-    for (const { score, cost } of all) costs.add(score, cost);
+    const scores = Float32Array.from(all, ({ score }) => score);
+    costs.addAll(new Uint32Array(scores.buffer), Uint16Array.from(all, ({ cost }) => cost), 500);
     const above = costs.cumulative();
     const budget = Math.floor(20_000 * chance(seed, 3));
     const level = waterLevel(budget, (at) => above[at]);

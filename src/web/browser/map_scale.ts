@@ -23,6 +23,8 @@ const SPACE: readonly Step[] = [
   { color: 2, from: 1, label: "scanned" },
   { color: 0, from: 2, label: "excluded", isHatched: true },
   { color: 2, from: 3, label: "partly excluded", isHatched: true },
+  { color: 1, from: 4, label: "sampled" },
+  { color: 1, from: 6, label: "sampled, partly excluded", isHatched: true },
 ];
 
 /** The steps of a layer, by ascending values. The highest value bounds those of counts. */

@@ -1,5 +1,6 @@
 /**
- * The IPv4 addresses that scans were to probe, and those that they excluded.
+ * The IPv4 addresses that scans were to probe, those that they excluded, and those of which adaptive
+ * scans were to probe some.
  *
  * @module
  */
@@ -11,6 +12,7 @@ import type { MapCells, Square } from "./dashboard_data.ts";
 /** Values of cells: bits. */
 const ASKED = 1;
 const EXCLUDED = 2;
+const SAMPLED = 4;
 const CELLS = 65_536;
 
 /**
@@ -22,16 +24,20 @@ export class ScannedSpace {
   #scans = "";
   #asked = RangeSet.of<number>([]);
   #excluded = RangeSet.of<number>([]);
+  #sampled = RangeSet.of<number>([]);
 
-  /** The cells of a square that contain asked or excluded addresses. */
+  /** The cells of a square that contain asked, sampled or excluded addresses. */
   async cells(
     database: Database,
     square: Square,
   ): Promise<Omit<MapCells, "servers">> {
     await this.#read(database);
     const cells = new Uint8Array(CELLS);
+    mark(cells, this.#sampled, SAMPLED, square);
     mark(cells, this.#asked, ASKED, square);
     mark(cells, this.#excluded, EXCLUDED, square);
+    // a cell with addresses that were all probed counts as scanned
+    for (const [i, cell] of cells.entries()) if (cell & ASKED) cells[i] &= ~SAMPLED;
     const used = Array.from(cells.keys()).filter((cell) => cells[cell] !== 0);
     return { square, cells: used, values: used.map((cell) => cells[cell]) };
   }
@@ -40,21 +46,23 @@ export class ScannedSpace {
     const rows = await database.rows("select id, runs from scans order by id");
     const scans = JSON.stringify(rows.map(({ id, runs }) => [id, runs]));
     if (scans === this.#scans) return;
-    const [asked, excluded]: [Range<number>[], Range<number>[]] = [[], []];
+    const [asked, excluded, sampled]: Range<number>[][] = [[], [], []];
     for (const { id } of rows) {
       const ranges = await database.rows(
-        "select first, last, excluded from scan_ranges where scan = ?",
+        "select first, last, excluded, sampled from scan_ranges where scan = ?",
         [id],
       );
       const of = (isExcluded: number) =>
         RangeSet.of(
           ranges.filter((row) => Number(row.excluded) === isExcluded).flatMap(rangeOf),
         );
-      asked.push(...of(0).subtract(of(1)));
+      const probed = of(0).subtract(of(1));
+      (ranges.some((row) => Number(row.sampled) === 1) ? sampled : asked).push(...probed);
       excluded.push(...of(1));
     }
     this.#asked = RangeSet.of(asked);
-    this.#excluded = RangeSet.of(excluded).subtract(this.#asked);
+    this.#sampled = RangeSet.of(sampled).subtract(this.#asked);
+    this.#excluded = RangeSet.of(excluded).subtract(this.#asked).subtract(this.#sampled);
     this.#scans = scans;
   }
 }

@@ -40,7 +40,7 @@ Deno.test("recent probes are strong, and scanned space has its own steps", () =>
       ...[5, 5, 4, 4, 3, 1],
     ],
   );
-  assertEquals([1, 2, 3].map((space) => stepOf(mapSteps("scanned", 9), space)?.isHatched), [
-    ...[undefined, true, true],
+  assertEquals([1, 2, 3, 4, 6].map((space) => stepOf(mapSteps("scanned", 9), space)?.isHatched), [
+    ...[undefined, true, true, undefined, true],
   ]);
 });

@@ -468,6 +468,11 @@ onEngines("scanned space follows new exclusions, and leaves out IPv6", async (da
   assertEquals(await scanned(), [[0, 1], [65_535, 1]]);
   await store.begin({ ...start, runAt: 2, addresses: { requested, excluded: [second, six] } });
   assertEquals(await scanned(), [[0, 1], [65_535, 2]]);
+  const more = ["10.0.0.0", "10.0.0.1", "10.0.0.2"].map(single);
+  const sampling = { requested: more, excluded: more.slice(2), sampled: true };
+  await store.begin({ ...start, id: scanId(2), at: 2, addresses: sampling });
+  assertEquals(await scanned(), [[0, 1], [1, 4], [2, 2], [65_535, 2]]);
+  await database.script("delete from scan_ranges where sampled or first = '10.0.0.2'");
   if (database.engine === "postgres") return; // it has no broken addresses
   await database.script("update scan_ranges set last = 'x' where first = '10.0.0.0'");
   await store.begin({ ...start, runAt: 3 });

@@ -158,8 +158,9 @@ export class AdaptiveDiscovery implements Discovery {
     }
     const lowest = BELOW_LEVEL * this.#level;
     let above = this.#costs(lowest, caps);
+    let cold = this.#planners.map((planner) => planner.coldCosts(caps));
     const at = (level: number) =>
-      above[level] + this.#sum((planner) => planner.coldProbes(scoreOf(level), caps));
+      cold.reduce((sum, costs) => sum + costs(scoreOf(level)), above[level]);
     let level = waterLevel(left, at);
     if (level <= levelBelow(lowest)) {
       above = this.#costs(0, caps);
@@ -168,11 +169,12 @@ export class AdaptiveDiscovery implements Discovery {
     for (let fill = 0;; fill++) {
       const share = level === 0 ? 0 : (left - at(level)) / (above[level - 1] - above[level]);
       const hot = this.#choose(level, share, left, caps);
-      const cold = this.#dig(level, left - hot, caps);
-      const lack = left - hot - cold;
+      const dug = this.#dig(level, left - hot, caps);
+      const lack = left - hot - dug;
       if (lack === probes) this.#fill(probes, caps);
       if (lack <= LACK * probes || level === 0 || fill === FILLS) return scoreOf(level);
-      left -= cold;
+      left -= dug;
+      cold = this.#planners.map((planner) => planner.coldCosts(caps));
       if (fill === 0) above = this.#costs(0, caps);
       const passedOver = Math.max(0, above[level] - hot);
       const lower = waterLevel(left + passedOver * 2 ** fill, at);
@@ -210,10 +212,6 @@ export class AdaptiveDiscovery implements Discovery {
   #fill(budget: number, caps: Caps): void {
     let left = budget;
     for (const planner of this.#planners) left -= planner.fill(left, caps);
-  }
-
-  #sum(of: (planner: Planner) => number): number {
-    return this.#planners.reduce((sum, planner) => sum + of(planner), 0);
   }
 
   /** The planned pass with its digest. */

@@ -10,6 +10,7 @@ import type { DiscoveryTargets } from "./contract.ts";
 import type { Digest } from "./pass/digest.ts";
 import { Hosts } from "./counters/hosts.ts";
 import { HotNetworks } from "./counters/hot_networks.ts";
+import { ColdCosts } from "./pass/cold_costs.ts";
 import { type Caps, type Choice, HotPass } from "./pass/hot_pass.ts";
 import { KnownServers } from "./pass/known_servers.ts";
 import { HostRates, PortRates } from "./counters/learned_rates.ts";
@@ -147,9 +148,11 @@ export class Planner implements PlannedUnits, HotCounters {
   }
 
   /** The probes to cold /24s that a water level pays for, besides those that are chosen already. */
-  coldProbes(level: number, { perNetwork }: Caps): number {
-    const score = this.calibration.inverse(level);
-    return this.cold.cost(score, this.#maxRank, Math.min(MAX_RANKS, perNetwork));
+  coldCosts({ perNetwork }: Caps): (level: number) => number {
+    const costs = new ColdCosts();
+    this.cold.addCosts(costs, this.#maxRank, Math.min(MAX_RANKS, perNetwork));
+    costs.accumulate();
+    return (level) => costs.at(this.calibration.inverse(level));
   }
 
   /** Chooses candidates in hot /24s in place of those that were chosen before. */

@@ -5,6 +5,7 @@
  */
 import { bitAt, bitCount } from "./bit_sets.ts";
 import type { RankOrder } from "./rank_order.ts";
+import type { ColdCosts } from "../pass/cold_costs.ts";
 import { ALIKE, PRIOR_RATE, RateTree } from "./rate_tree.ts";
 import { isPartial, type Universe } from "./universe.ts";
 
@@ -157,28 +158,19 @@ export class ColdCells {
   }
 
   /**
-   * The probes that a score pays for. The score of a /20 is num / den. After x probes without a find
-   * it is num / (den + x), which reaches the score y at x = num / y - den.
+   * Adds what each /20 costs to sums.
    *
-   * @param score The score, before calibration.
    * @param maxRank Maximum number of probes to a /24 in all.
    * @param maxRanks The same in this pass.
    */
-  cost(score: number, maxRank: number, maxRanks: number): number {
-    const [members, tried, ranks, divisor] = [this.members, this.tried, this.ranks, this.#divisor];
-    const [finds, known] = [this.#finds, this.#known];
-    const each = 1 / score;
-    let sum = 0;
+  addCosts(costs: ColdCosts, maxRank: number, maxRanks: number): void {
+    const { members, tried, ranks } = this;
+    const divisor = this.#divisor;
     for (let i = 0; i < members.length; i++) {
-      let numerator = finds[i] + ALIKE;
-      if (known !== undefined) numerator += KNOWN_WEIGHT * known[i];
-      const probes = numerator * each - divisor[i];
-      if (probes <= 0) continue;
       const most = members[i] * Math.min(maxRanks, maxRank - tried[i]) / 256;
-      const extra = Math.min(probes, most) - members[i] * ranks[i] / 256;
-      if (extra > 0) sum += extra;
+      const chosen = members[i] * ranks[i] / 256;
+      if (most > chosen) costs.add(this.#numerator(i), divisor[i] + chosen, most - chosen);
     }
-    return sum;
   }
 
   /**

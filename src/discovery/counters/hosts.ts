@@ -133,9 +133,12 @@ export class Hosts {
     this.#measure(host);
     const first = host * BINS;
     this.counts.fill(0, first, first + BINS);
+    const chunk = this.#states.chunk(host);
+    const start = this.#states.start(host);
     for (let i = 0; i < this.#ascending.length; i++) {
       const port = this.#ascending[i];
-      if (this.state(host, port) !== PortState.unprobed || wasProbed(port)) continue;
+      const state = chunk[start + (port >>> 4)] >>> 2 * (port & 15) & 3;
+      if (state !== PortState.unprobed || wasProbed(port)) continue;
       const at = first + binOf(this.#distances[i]);
       if (this.counts[at] < MAX_COUNT) this.counts[at]++;
     }

@@ -23,6 +23,8 @@ const DIG_PROBES = 10;
 /** A port has the prior of .1 servers; a port with a server is 20 probes less likely than that. */
 const COLUMN_PRIOR = 0.1;
 const COLUMN_PROBES = 20;
+/** With a prior of so many probes, the slices of a port have nearly equal scores, and are one. */
+const MANY_PROBES = 16 * ALL_RANKS;
 
 /** What is known of hot /24s and their hosts, and the rates of the pass. */
 export interface HotCounters {
@@ -52,7 +54,7 @@ export class Candidates {
   readonly costs: Uint16Array;
   /** Index of the port of a slice. */
   readonly ports: Uint16Array;
-  /** The slice of its port, counted from those that were probed; of a host, the bin of distance. */
+  /** The first slice, counted from those of its port that were probed; of a host, its bin. */
   readonly slices: Uint8Array;
   /** The host plus one; 0: the candidate is a slice. */
   readonly hosts: Uint32Array;
@@ -111,15 +113,15 @@ export class Candidates {
     // of h servers that responded, h loss / (1 - loss) were lost among 256 - h addresses
     const score = loss * found / (ALL_RANKS + 1 - found);
     if (found === 0 || score < lowest) return;
-    for (let from = tried[row], slice = 0; from < 2 * ALL_RANKS; from += SLICE) {
-      this.#add(score, Math.min(SLICE, 2 * ALL_RANKS - from), 0, slice++, 0);
-    }
+    this.#add(score, 2 * ALL_RANKS - tried[row], 0, 0, 0);
   }
 
   /**
    * The slices of other ports. With the rate b of the /24 and the weight w of the port, the prior of
    * a port is .1 servers in .1 / (b w) probes. Slice m is worth probing while the m before it found
    * nothing: (hits + .1) / (64 m + .1 / (b w)).
+   * When all were probed, the addresses without a reply are probed once more: of h servers that
+   * responded, about h loss were lost.
    */
   #addColumns(row: number, lowest: number, loss: number): void {
     const { hot, portRates } = this.counters;
@@ -142,23 +144,23 @@ export class Candidates {
       if (isBelow && others === 0) return;
       if (isBelow && count === 0) continue;
       if (slices >= SLICES) {
-        if (count > 0) this.#addAgain(loss * count / ALL_RANKS, lowest, port, slices);
+        // once more the unresponsive addresses
+        const score = loss * count / ALL_RANKS;
+        const again = SLICE * (2 * SLICES - slices);
+        if (count > 0 && again > 0 && score >= lowest) this.#add(score, again, port, 0, 0);
         continue;
       }
       const prior = COLUMN_PRIOR / (rate * weights[port]) + (count > 0 ? COLUMN_PROBES : 0);
+      if (prior > MANY_PROBES) {
+        const score = (count + COLUMN_PRIOR) / (SLICE * slices + prior);
+        if (score >= lowest) this.#add(score, SLICE * (SLICES - slices), port, 0, 0);
+        continue;
+      }
       for (let slice = slices; slice < SLICES; slice++) {
         const score = (count + COLUMN_PRIOR) / (SLICE * slice + prior);
         if (score < lowest) break;
         this.#add(score, SLICE, port, slice - slices, 0);
       }
-    }
-  }
-
-  /** Once more the unresponsive addresses of a port that has servers. */
-  #addAgain(score: number, lowest: number, port: number, slices: number): void {
-    if (score < lowest) return;
-    for (let slice = slices; slice < 2 * SLICES; slice++) {
-      this.#add(score, SLICE, port, slice - slices, 0);
     }
   }
 

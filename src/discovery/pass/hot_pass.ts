@@ -168,8 +168,8 @@ export class HotPass {
       const isNew = chosen[port] === 0;
       // a slice of another port may contain every host, so each port counts for every host
       if (isNew && portsUsed + 1 + mostOfHost > perHost) continue;
-      const ranks = port === 0 ? Math.min(costs[i], left) : costs[i];
-      if (ranks > left || chosen[port] !== slices[i] * SLICE) continue;
+      const ranks = Math.min(costs[i], port === 0 ? left : left - left % SLICE);
+      if (ranks === 0 || chosen[port] !== slices[i] * SLICE) continue;
       if (isNew) portsUsed++;
       chosen[port] += ranks;
       left -= ranks;

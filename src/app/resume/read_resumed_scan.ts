@@ -170,20 +170,26 @@ function markFault(
 }
 
 /** A line that describes the resumed scan. */
-export function resumeLine({ path, checkpoint }: Resumed, rows: number, { passes }: Plan): string {
+export function resumeLine(
+  { path, checkpoint, writtenRows }: Resumed,
+  rows: number,
+  { passes, adaptive }: Plan,
+): string {
   const { marks, scanId, state, savedAt } = checkpoint;
-  const stand = (["udp", "tcp"] as const).filter((one) => passes[one].sizes.length > 0).map(
-    (one) => {
-      const { pass, position } = marks[one];
-      const { sizes } = passes[one];
-      const name = one === "tcp" ? "TCP pass" : "pass";
-      return pass > sizes.length
-        ? `all ${one === "tcp" ? "TCP " : ""}passes done`
-        : `${name} ${pass} of ${sizes.length} at ${withCommas(position)} of ${
-          withCommas(sizes[pass - 1])
-        }`;
-    },
-  );
+  const stand = adaptive !== undefined
+    ? [countOf(writtenRows.passes.length, "complete pass", "complete passes")]
+    : (["udp", "tcp"] as const).filter((one) => passes[one].sizes.length > 0).map(
+      (one) => {
+        const { pass, position } = marks[one];
+        const { sizes } = passes[one];
+        const name = one === "tcp" ? "TCP pass" : "pass";
+        return pass > sizes.length
+          ? `all ${one === "tcp" ? "TCP " : ""}passes done`
+          : `${name} ${pass} of ${sizes.length} at ${withCommas(position)} of ${
+            withCommas(sizes[pass - 1])
+          }`;
+      },
+    );
   const how = state === "running" ? "killed" : state;
   return `resuming "${path}" (scan ${scanId}, ${how}, saved ${new Date(savedAt).toISOString()}): ` +
     `${countOf(rows, "row")} written, ${stand.join(", ")}`;

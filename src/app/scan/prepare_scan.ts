@@ -78,7 +78,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   const { adaptive, plan } = choice.adaptive === undefined
     ? { adaptive: undefined, plan: planScan(input) }
     : await planAdaptive(request, located.named, input, limits);
-  checkMarks(selection.order.from, plan.passes, resumed?.path);
+  if (adaptive === undefined) checkMarks(selection.order.from, plan.passes, resumed?.path);
   const isPortable = options.listTargets || context.network !== undefined;
   const engine: Engine = isPortable
     ? { name: "portable", open: (local, _thread, gate) => network.openSocket(local, gate) }

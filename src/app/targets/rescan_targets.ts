@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { type Endpoint, parseAddress } from "../../core/address.ts";
+import { type Endpoint, family, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import { countOf } from "../../core/quantities.ts";
 import { jitterOf, overdue, PRIOR_SCALE } from "../../discovery/freshness.ts";
 import { sweptProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -154,14 +155,23 @@ export async function knownBefore(
     ? { servers: await knownInFile(text, protocols, report), optedOut: [] }
     : await readKnown(place, written, environment, report, protocols);
   const names = sweptProtocols(protocols).map(({ name }) => name);
-  const usable = servers.filter(({ protocols }) => names.some((name) => protocols.includes(name)));
-  if (usable.length > 0) return { servers: usable, optedOut };
-  throw new InputError(
-    `Cannot use --known ${place?.path ?? text}: ` +
-      (servers.length === 0
-        ? "there is no server in it"
-        : `its servers are known of another protocol; the scan probes ${names.join(", ")}`),
-  );
+  const ipv4 = servers.filter(({ endpoint }) => family(endpoint.address) === 4);
+  const usable = ipv4.filter(({ protocols }) => names.some((name) => protocols.includes(name)));
+  const path = place?.path ?? text;
+  if (usable.length === 0) {
+    throw new InputError(
+      `Cannot use --known ${path}: ` +
+        (ipv4.length === 0
+          ? "there is no server with an IPv4 address in it"
+          : `its servers are known of another protocol; the scan probes ${names.join(", ")}`),
+    );
+  }
+  const others = servers.length - ipv4.length;
+  if (others > 0) {
+    const left = countOf(others, "IPv6 server");
+    report(`blocksweep: ${path}: ignored ${left}: adaptive scans are for IPv4`);
+  }
+  return { servers: usable, optedOut };
 }
 
 /** The servers in a file of rows. A server without a protocol counts as known in all of them. */

@@ -107,13 +107,13 @@ function rounded(servers: number): string {
   return withCommas(Math.round(servers));
 }
 
-/** The /12s that the estimate is not about. */
+/** The /12s in which the sample ended early, because it found few servers. */
 function skippedText(skipped: readonly number[]): string {
   if (skipped.length === 0) return "";
   const rest = skipped.length - MAX_NAMED;
   const names = skipped.slice(0, MAX_NAMED).map((address) => `${formatAddress(address)}/12`);
-  return `, without ${names.join(", ")}${rest > 0 ? ` and ${withCommas(rest)} more` : ""}, ` +
-    "where few servers are";
+  return `, with smaller samples in ${names.join(", ")}` +
+    (rest > 0 ? ` and ${withCommas(rest)} more` : "");
 }
 
 /** How many rows each output has: `60 rows written to rows.csv; 13 to servers.db`. */

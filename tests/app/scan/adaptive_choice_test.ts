@@ -135,12 +135,19 @@ Deno.test("--known reads the servers of a file that speak a protocol of the scan
       });
     await Deno.writeTextFile(
       path,
-      [row("10.0.0.7:19132", "raknet"), row("10.0.9.9:25570", "slp"), "10.0.0.9:19140"].join(
+      [
+        row("10.0.0.7:19132", "raknet"),
+        row("10.0.9.9:25570", "slp"),
+        "10.0.0.9:19140",
+        "[fd00::1]:19132",
+      ].join(
         "\n",
       ),
     );
+    const notes: string[] = [];
+    const onNote = (line: string) => notes.push(line);
     const knownOf = async (options: ScanOptions) => {
-      const { adaptive, named, plan } = await prepared({ known: path, ...options });
+      const { adaptive, named, plan } = await prepared({ known: path, onNote, ...options });
       assertEquals([named.first, plan.adaptive?.known], [[], adaptive!.known.length]);
       return adaptive!.known.map(({ endpoint, protocol }) =>
         `${protocol} ${formatEndpoint(endpoint)}`
@@ -154,6 +161,7 @@ Deno.test("--known reads the servers of a file that speak a protocol of the scan
     ]);
     const { plan } = await prepared({ known: path, budget: "20k" });
     assertEquals(plan.adaptive?.passes, 5); // one for the known servers, and four of 5,000 probes
+    assertEquals(notes, [`${path}: ignored 1 IPv6 server: adaptive scans are for IPv4`]);
     assertEquals(await knownOf({ protocol: ["slp"] }), [
       "slp 10.0.9.9:25570",
       "slp 10.0.0.9:19140",
@@ -165,7 +173,11 @@ Deno.test("--known reads the servers of a file that speak a protocol of the scan
       `Cannot use --known ${path}: its servers are known of another protocol; the scan probes slp`,
     );
     await Deno.writeTextFile(path, "");
-    await assertRejects(() => prepared({ known: path }), InputError, "there is no server in it");
+    await assertRejects(
+      () => prepared({ known: path }),
+      InputError,
+      "there is no server with an IPv4 address in it",
+    );
   }));
 
 Deno.test("the shards of an adaptive scan are large networks, and their budgets those of their targets", async () => {

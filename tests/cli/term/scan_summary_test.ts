@@ -201,7 +201,7 @@ Deno.test("summary() has the estimate of an adaptive scan, and why it ended", ()
     "adaptive: 8,000,000 probes in complete passes (50% of one for each address), " +
     "37 servers per million probes at the end, ended because the budget was spent",
     "raknet: found 3,912 on default ports of about 4,600 (4,000 to 5,300), " +
-    "without 10.16.0.0/12, 10.32.0.0/12, where few servers are",
+    "with smaller samples in 10.16.0.0/12, 10.32.0.0/12",
     "packet loss: about 0 % (95 % confidence interval 0 to 8.8 %)",
   ]);
   const end = (ended?: AdaptiveEnd) => lines(ended)[0].split(", ").slice(2).join(", ");

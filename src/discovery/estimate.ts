@@ -15,9 +15,10 @@ const QUANTILE = 1.96;
  *
  * The first L of the 256 ranks of each /24 are a random sample of its addresses, whichever unit
  * probed them. So each server among them stands for 256 / L (Horvitz and Thompson's estimator). A
- * /12 that is not sampled further has its own L. A server that was lost on the path is not found;
- * each server found stands for 1 / (1 - loss), and h servers whose /24 was probed twice for
- * 1 / (1 - loss^h), because all of them had to be lost.
+ * /12 that is not sampled further has its own L; with L = 0, only its found servers are counted. A
+ * server whose probe was lost is not found: each server that was found stands for 1 / (1 - loss),
+ * and each of h servers whose /24 was probed twice for 1 / (1 - loss^h), because such a /24 is
+ * missed only if the probes of all h were lost.
  *
  * Ranks of different /24s are independent. Those of one /24 are not: they are evenly spaced. So the
  * variance is summed by /24: with c servers in the sample, (1 - L / 256) (256 c / L)^2.
@@ -37,7 +38,8 @@ export function estimate(planner: Planner, loss: number): Estimate | undefined {
     total: Math.round(Math.max(found, total)),
     low: Math.floor(Math.max(found, low)),
     high: Math.ceil(Math.max(found, total, high)),
-    skipped: poor.map(({ from }) => Math.floor(planner.universe.blocks[from] / 256) * 2 ** 20),
+    skipped: poor.filter(({ from }) => ranks[from] === 0)
+      .map(({ from }) => Math.floor(planner.universe.blocks[from] / 256) * 2 ** 20),
   };
 }
 
@@ -72,6 +74,8 @@ function sums({ hot, hosts, order, universe }: Planner, ranks: Uint16Array, loss
       const rank = order.rank(hot.networks[row], 0, hosts.addresses[next - 1] & 255);
       if (rank < sampled) count++;
     }
+    // servers in a /12 without a sample stand for themselves
+    if (sampled === 0) total += hot.finds[row];
     if (count === 0) continue;
     let lost = loss;
     for (let i = 1; i < hot.finds[row] && hot.tried[row] === 2 * ALL_RANKS; i++) lost *= loss;

@@ -14,6 +14,11 @@ const DEFAULTS = [0, 2, 4, 10];
 const FEW_OTHERS = 5;
 /** The weight of a port has the prior of this many servers, found and expected. */
 const WEIGHT_PRIOR = 5;
+/**
+ * What remains of a pass's weight in the rates of classes after the next: the best ports of a class
+ * are probed first, so that its rate falls.
+ */
+const MEMORY = 0.9;
 /** Prior of the rate of one /24, in servers. */
 const NETWORK_PRIOR = 0.1;
 
@@ -52,6 +57,8 @@ export class PortRates {
   /** Computes the rates and weights of the next pass. */
   update(): void {
     for (let i = 0; i < this.#rates.length; i++) {
+      this.#finds[i] *= MEMORY;
+      this.#exposure[i] *= MEMORY;
       const prior = OTHERS_PRIORS[Math.floor(i / DEFAULTS.length)];
       this.#rates[i] = (this.#finds[i] + 1) / (this.#exposure[i] + 1 / prior);
     }

@@ -77,7 +77,7 @@ export async function runMonth(
   const list = (number: number, online: boolean, seen: number, since: number) => {
     const row = rowOf(number, wallAt(seen));
     const probedAt = Math.round(clock.wall());
-    const stored = { row, online, probedAt, onlineSince: wallAt(since) };
+    const stored = { row, online, probedAt, firstSeen: wallAt(since) };
     const endpoint = { address: 0x0a000000 + number, port: 1 };
     const server = new WatchedServer(endpoint, null, rules, stored);
     watched.set(number, server);
@@ -92,6 +92,7 @@ export async function runMonth(
   }
   const near = discovery(mortals.map((one) => one.near ? one.place : NaN), NEAR_ADDRESSES * living);
   const far = discovery(mortals.map((one) => one.near ? NaN : one.place), FAR_ADDRESSES * living);
+  const recentYield = new RecentYield();
   let [probes, found] = [0, 0];
   let add: (servers: readonly WatchedServer[]) => void = () => {};
   const discover = (wanted: number) => {
@@ -102,11 +103,12 @@ export async function runMonth(
     const up = isDown() ? [] : passed.filter((i) => isUp(mortals[i], halfDays) && !watched.has(i));
     found += up.length;
     add(up.map((i) => list(i, true, halfDays, halfDays)));
-    return Promise.resolve({ probes: wanted, found: up.length });
+    recentYield.add(wanted, up.length);
+    return Promise.resolve(wanted);
   };
   const crawl: CrawlOptions = {
     perDay: budget * living,
-    recentYield: new RecentYield(),
+    recentYield,
     minDiscovery: 100,
     discover,
   };

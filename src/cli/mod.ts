@@ -34,7 +34,8 @@ const RUN: Readonly<Record<CallableCommand, () => Promise<Run>>> = {
   scan: async () => (await import("./commands/scan/scan.ts")).runScanCommand,
   query: async () => (await import("./commands/query.ts")).runQuery,
   lan: async () => (await import("./commands/lan.ts")).runLan,
-  watch: async () => (await import("./commands/watch.ts")).runWatch,
+  watch: async () => (await import("./commands/watch/watch.ts")).runWatch,
+  crawl: async () => (await import("./commands/watch/crawl.ts")).runCrawl,
   "campaign submit": async () => (await import("./commands/campaign/submit.ts")).runCampaignSubmit,
   "campaign work": async () => (await import("./commands/campaign/work.ts")).runCampaignWork,
   "campaign collect": async () =>

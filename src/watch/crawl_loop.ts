@@ -29,22 +29,14 @@ const KEPT_MS = 3_600_000;
 /** Part of the budget that discovery gets at least, as long as its yield is unknown, and later. */
 const MIN_DISCOVERY = { unsure: 0.1, sure: 0.01 };
 
-/** What a discovery did. */
-export interface Discovered {
-  /** Number of probes that it used. */
-  readonly probes: number;
-  /** Number of servers that it found and that were not known. */
-  readonly found: number;
-}
-
 /** The budget of a crawl, and its discovery. */
 export interface CrawlOptions {
   /** Probes per day, of known servers and of discovery. */
   readonly perDay: number;
-  /** The yield of discovery, to which discoveries are added. */
-  readonly recentYield: RecentYield;
-  /** Finds servers with at most a number of probes. */
-  readonly discover: (probes: number) => Promise<Discovered>;
+  /** The yield of discovery. */
+  readonly recentYield: Pick<RecentYield, "perProbe" | "isSure">;
+  /** Finds servers with at most a number of probes. Returns how many it has used. */
+  readonly discover: (probes: number) => Promise<number>;
   /** Minimum number of probes of a discovery. */
   readonly minDiscovery: number;
 }
@@ -179,13 +171,13 @@ export class CrawlLoop implements ServerLoop {
 
   /** Starts a discovery with the probes that are left, unless one runs. */
   #discover(): void {
-    const { discover, minDiscovery, recentYield } = this.options;
+    const { discover, minDiscovery, perDay } = this.options;
+    this.#left = Math.min(this.#left, perDay);
     if (this.#discovery !== undefined || this.#left < minDiscovery) return;
     const probes = Math.floor(this.#left);
     this.#left -= probes;
-    this.#discovery = discover(probes).then((done) => {
-      this.#left += probes - done.probes;
-      if (done.probes > 0) recentYield.add(done.probes, done.found);
+    this.#discovery = discover(probes).then((used) => {
+      this.#left += probes - used;
     }).finally(() => this.#discovery = undefined);
   }
 

@@ -50,8 +50,8 @@ export interface StoredState {
   readonly online: boolean;
   /** When the server was last probed, Unix milliseconds. */
   readonly probedAt: number;
-  /** Since when the server is online, Unix milliseconds. Default: the last reply. */
-  readonly onlineSince?: number;
+  /** When the server was first found, Unix milliseconds. Default: the last reply. */
+  readonly firstSeen?: number;
 }
 
 /** Maximum time until the next poll after a failed poll of an online server, milliseconds. */
@@ -137,7 +137,7 @@ export class WatchedServer {
     this.#identity = identityAt(endpoint, requestedAs);
     if (stored?.row === undefined) return;
     const { row, online, probedAt } = stored;
-    this.#onlineSince = stored.onlineSince ?? row.seen_at;
+    this.#onlineSince = stored.firstSeen ?? row.seen_at;
     this.row = row;
     this.online = this.reportedOnline = online;
     if (!online) this.misses = rules.downAfter;
@@ -185,6 +185,11 @@ export class WatchedServer {
       since: (online ? this.#onlineSince : this.row?.seen_at) ?? probedAt,
       probedAt,
     };
+  }
+
+  /** Sets since when a server that is online has been so, Unix milliseconds. */
+  onlineSince(at: number): void {
+    this.#onlineSince = at;
   }
 
   /** The members that all events of the server have. */

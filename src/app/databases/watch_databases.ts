@@ -14,7 +14,7 @@ import { writePolls } from "../../store/poll_writer.ts";
 import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
 import { lastServerId } from "../../store/server_queries.ts";
 import { Store, withDatabaseErrors } from "../../store/store.ts";
-import { writeSpans } from "../../store/uptime/watch_spans.ts";
+import { type WatchSpan, writeSpans } from "../../store/uptime/watch_spans.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchEvent, type WatchRules } from "../../watch/mod.ts";
 import { type Interrupt, Interrupted } from "../interrupt_signals.ts";
@@ -69,6 +69,8 @@ export type NamedDatabases =
   & {
     /** Arguments, some of which name databases to watch. */
     readonly words: readonly string[];
+    /** Whether the spans of the watch are written, in which its polls count for uptime. */
+    readonly writesSpans: boolean;
   };
 
 /** The databases of a watch: those whose servers are watched, and those that only store results. */
@@ -88,7 +90,10 @@ export class WatchDatabases implements AsyncDisposable {
     private readonly watched: number,
     private readonly rules: WatchRules,
     private readonly context: DatabaseContext,
-    private readonly options: OpenOptions & { readonly tags: readonly string[] },
+    private readonly options: OpenOptions & {
+      readonly tags: readonly string[];
+      readonly writesSpans: boolean;
+    },
   ) {}
 
   /** The databases whose servers are watched. */
@@ -126,8 +131,8 @@ export class WatchDatabases implements AsyncDisposable {
     rules: WatchRules,
     context: DatabaseContext,
   ): Promise<WatchDatabases> {
-    const { output: outputs, textIndex, partitionByMonth, tag: tags } = named;
-    const options = { busyMs: BUSY_MS, textIndex, partitionByMonth, tags };
+    const { output: outputs, textIndex, partitionByMonth, tag: tags, writesSpans } = named;
+    const options = { busyMs: BUSY_MS, textIndex, partitionByMonth, tags, writesSpans };
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {
       throw new InputError(
@@ -174,7 +179,7 @@ export class WatchDatabases implements AsyncDisposable {
         await checkFile(fileChange);
         return await work();
       });
-    const { tags } = this.options;
+    const { tags, writesSpans } = this.options;
     const rules = { ...this.rules, tags, unconfirmed: new UnconfirmedEvents() };
     this.#journals.push(
       new Journal({
@@ -183,8 +188,12 @@ export class WatchDatabases implements AsyncDisposable {
         clock: this.context.clock,
         report: (line) => this.context.warn(`blocksweep: ${line}`),
         write: (polls) => writing(() => writePolls(database, polls, rules)),
-        writeSpans: (spans) =>
-          writing(() => database.transaction(() => writeSpans(database, this.rules.scanId, spans))),
+        ...(writesSpans && {
+          writeSpans: (spans: readonly WatchSpan[]) =>
+            writing(() =>
+              database.transaction(() => writeSpans(database, this.rules.scanId, spans))
+            ),
+        }),
         writeHeartbeat: () =>
           writing(() => new Store(database).progress({ id: this.rules.scanId, ...this.numbers() })),
         ...(this.#all.length === 1 && {

@@ -12,6 +12,7 @@ import {
   type WatchedServer,
   type WatchEvent,
 } from "../../watch/mod.ts";
+import type { Freshness } from "../../watch/crawl_loop.ts";
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
 import { counter, databaseFamilies, gauge, metricFamily } from "./scan_metrics.ts";
 import type { ServerInfo } from "./server_info.ts";
@@ -62,6 +63,8 @@ export interface MeasuredWatch {
   readonly journals: readonly Journal[];
   /** Its webhooks. Default: none. */
   readonly webhooks?: readonly WebhookCounts[];
+  /** How well the states of the servers are known. Default: not measured. */
+  readonly freshness?: () => Freshness;
   /** The labels of the servers' info series. Default: there are no such series. */
   readonly info?: ServerInfo;
   /** Called with the delay of each poll, seconds. Default: delays are only counted. */
@@ -91,13 +94,14 @@ export class WatchMetrics {
 
   /** All metric families, with their current values. */
   families(): Family[] {
-    const { servers, journals, webhooks = [], info } = this.watch;
+    const { servers, journals, webhooks = [], info, freshness } = this.watch;
     return [
       ...serverFamilies(servers),
       ...(info === undefined ? [] : [this.#infoFamily(info)]),
       ...this.#pollFamilies(),
       ...journalFamilies(journals),
       ...webhookFamilies(webhooks),
+      ...(freshness === undefined ? [] : freshnessFamilies(freshness())),
     ];
   }
 
@@ -175,6 +179,26 @@ function webhookFamilies(webhooks: readonly WebhookCounts[]): Family[] {
       "webhook_events_lost",
       "Events that the webhook's receiver did not get.",
       sumOf(webhooks, ({ lost }) => lost),
+    ),
+  ];
+}
+
+/** The families of a crawl. */
+function freshnessFamilies({ believed, medianMs, p95Ms }: Freshness): Family[] {
+  return [
+    gauge(
+      "servers_believed_ratio",
+      "Expected share of servers whose state has not changed since their last probe.",
+      believed,
+    ),
+    metricFamily(
+      "probe_age_seconds",
+      "gauge",
+      "Time since the last probe of a server, by quantile.",
+      [
+        { labels: { quantile: "0.5" }, value: medianMs / 1000 },
+        { labels: { quantile: "0.95" }, value: p95Ms / 1000 },
+      ],
     ),
   ];
 }

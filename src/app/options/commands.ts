@@ -11,6 +11,7 @@ export const COMMAND_NAMES = [
   "query",
   "lan",
   "watch",
+  "crawl",
   "campaign submit",
   "campaign work",
   "campaign collect",
@@ -128,6 +129,20 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "watch play.example.org 192.168.1.20:19132",
       "watch servers.ndjson --interval 30s --json >> events.ndjson",
       "watch servers.db --webhook @discord-url.txt --webhook-format discord",
+    ],
+    words: { completions: "files" },
+  },
+  crawl: {
+    usage: "crawl DATABASE [TARGET...] --budget N/day [options]",
+    purpose: "keep a database fresh: poll known servers when they are due, and find new ones",
+    mostUsed: ["budget", "rate", "ports", "i-have-permission"],
+    note:
+      "Servers that change often are polled more often. What polls leave of the budget goes to\n" +
+      "adaptive discovery in the TARGETs; without them, in the /24s of the database's IPv4 servers.\n" +
+      "It runs until Ctrl-C. docs/guide/crawling.md describes it.",
+    examples: [
+      "crawl servers.db --budget 500k/day",
+      "crawl servers.db 10.0.0.0/8 --budget 50M/day --rate 2k --i-have-permission",
     ],
     words: { completions: "files" },
   },

@@ -145,6 +145,16 @@ export const BUDGET: ValueType<AdaptiveBudget> = valueType(
   },
 );
 
+/** A number of probes per day. */
+export const PER_DAY: ValueType<number> = {
+  ...valueType("N/day", "probes per day from 1000/day on, such as 500k/day or 50M/day", (text) => {
+    const [, digits, unit] = /^(\d{1,15}(?:\.\d+)?)([kKMG]?)\/day$/.exec(text) ?? [];
+    const value = Number(digits) * { "": 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9 }[unit]!;
+    return value >= 1000 && Number.isSafeInteger(value) ? value : undefined;
+  }),
+  textOf: (value: number) => `${value}/day`,
+};
+
 /** A number of servers per million probes. */
 export const YIELD: ValueType<number> = {
   ...valueType("N/M", "servers per million probes, such as 5/M or 0.5/M", (text) => {

@@ -192,7 +192,7 @@ function knownState(
   const {
     online,
     missed_scans: _,
-    first_seen: _1,
+    first_seen: firstSeen,
     last_seen: probedAt,
     players_at: _2,
     tags: _3,
@@ -200,7 +200,7 @@ function knownState(
   } = stored;
   const known = names ? record : withoutPlayers(record, rules.allProtocols);
   const row = record.protocol === "" ? undefined : known;
-  return { row, online, probedAt };
+  return { row, online, probedAt, firstSeen };
 }
 
 /**

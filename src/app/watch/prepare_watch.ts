@@ -40,12 +40,16 @@ export interface PreparedWatch extends WatchRequest, AsyncDisposable {
  * out; Interrupted if an interruption ends the wait for a locked database.
  */
 export async function prepareWatch(request: WatchRequest): Promise<PreparedWatch> {
-  const { options, words, context } = request;
+  const { options, command, words, context } = request;
+  const writesSpans = command === "watch";
   const network = networkOf(context, options.optOutFile);
   const rules = watchRules(options, network.clock);
   await using stack = new AsyncDisposableStack();
   const databases = stack.use(
-    await WatchDatabases.open({ ...options, words }, rules, { ...context, clock: network.clock }),
+    await WatchDatabases.open({ ...options, words, writesSpans }, rules, {
+      ...context,
+      clock: network.clock,
+    }),
   );
   const noted = await network.optOuts.read();
   const lastIds = await databases.lastIds();

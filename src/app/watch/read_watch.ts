@@ -25,6 +25,8 @@ export interface WatchRequest {
   readonly options: OptionsOf<"watch">;
   /** Servers, files and databases, perhaps with passwords of databases. */
   readonly words: readonly string[];
+  /** The command: a crawl polls by its own schedule, and writes no spans. */
+  readonly command: "watch" | "crawl";
   /** Words and options as they were given, without secrets. */
   readonly given: GivenOptions;
   /** The webhook, with its secrets; `undefined`: there is none. */
@@ -47,6 +49,7 @@ export async function readWatch(
   const options = readOptions("watch", secret, context);
   return {
     options,
+    command: "watch",
     words: secret.words,
     given: withoutSecrets(secret, optionsOf("watch")),
     webhook: await readWebhook(options, context.note),

@@ -22,6 +22,7 @@ import { keepRolledUp } from "../databases/roll_up_databases.ts";
 import { openPollingSockets, type PollingSockets } from "../engines/watch_sockets.ts";
 import { probedEndpoints, serveWatch, type WatchServer } from "../metrics/serve_watch.ts";
 import { formatConfig } from "../options/config_file.ts";
+import type { Freshness } from "../../watch/crawl_loop.ts";
 import { openWebhook, type WebhookSetup } from "../outputs/watch_webhook.ts";
 import { findAddedServers } from "../targets/added_servers.ts";
 import { MovedNames } from "../targets/moved_names.ts";
@@ -35,6 +36,10 @@ export interface RunWatchOptions {
   readonly onEvent: (event: WatchEvent) => void;
   /** Called when everything is open, before the first poll. */
   readonly begin?: (counts: WatchCounts) => void;
+  /** Makes the loop that decides when servers are polled. Default: each at the interval. */
+  readonly openLoop?: PollingSetup["openLoop"];
+  /** How well the states of the servers are known. Default: not measured. */
+  readonly freshness?: () => Freshness;
   /** Awaited before each poll. Default: polls wait for nothing. */
   readonly beforePoll?: () => Promise<void>;
 }
@@ -64,8 +69,9 @@ export async function runPreparedWatch(
   await using hook = webhook && await openHook(webhook, watch);
   await using polling = await openPolling(watch, signal);
   const counts = newWatchCounts();
-  const setup = { ...pollingSetup(watch, polling, run), signal, counts };
-  await using served = serve(watch, polling, setup, hook);
+  const { openLoop, freshness } = run;
+  const setup = { ...pollingSetup(watch, polling, run), openLoop, signal, counts };
+  await using served = serve(watch, polling, { ...setup, freshness }, hook);
   const reportEvent = withEventLimit((event, isStored) => {
     counts.events++;
     served.metrics.add(event);
@@ -91,7 +97,7 @@ function countOnline({ servers }: PreparedWatch): number {
 function serve(
   watch: PreparedWatch,
   polling: PollingSockets,
-  setup: OwnSetup,
+  setup: OwnSetup & Pick<RunWatchOptions, "freshness">,
   hook: Webhook | undefined,
 ): WatchServer {
   const { measured, databases: { journals }, options: { allowPrivate }, context: { warn } } = watch;
@@ -106,13 +112,13 @@ async function beginDatabases(
   counts: WatchCounts,
   reportEvent: (event: WatchEvent, isStored: boolean) => void,
 ): Promise<void> {
-  const { databases, given } = watch;
+  const { databases, command, given } = watch;
   databases.onEvent = reportEvent;
   databases.numbers = () => {
     const { polls: probesSent, replied: replies } = counts;
     return { probesSent, replies, found: countOnline(watch) };
   };
-  await databases.begin(formatConfig("watch", given));
+  await databases.begin(formatConfig(command, given));
 }
 
 /** Waits for all activities. If one fails, the others are cancelled, and its error is thrown. */

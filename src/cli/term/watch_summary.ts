@@ -1,15 +1,35 @@
 /**
- * The lines at the start and at the end of a watch.
+ * The lines at the start and at the end of a watch, and those about the freshness of a crawl.
  *
  * @module
  */
 import { countOf, withCommas } from "../../core/quantities.ts";
+import { ago } from "../../app/databases/select_servers.ts";
 import { webhookSummary } from "../../app/outputs/watch_webhook.ts";
+import type { Freshness } from "../../watch/crawl_loop.ts";
 import type { WatchCounts, WatchRules, Webhook } from "../../watch/mod.ts";
 
 /** The line with the number of endpoints and the interval. */
 export function startLine(endpoints: number, { intervalMs }: WatchRules): string {
   return `watching ${countOf(endpoints, "endpoint")}, polled every ${intervalMs / 1000} s`;
+}
+
+/** The line with the number of servers and the budget of a crawl. */
+export function crawlStartLine(servers: number, perDay: number): string {
+  return `crawling ${countOf(servers, "server")} with at most ${withCommas(perDay)} probes a day`;
+}
+
+/** The line about how well a crawl knows its servers. */
+export function freshnessLine(
+  { servers, believed, medianMs, p95Ms }: Freshness,
+  { polls }: Pick<WatchCounts, "polls">,
+): string {
+  return `${(100 * believed).toFixed(1)} % of ${
+    countOf(servers, "server")
+  } believed; last probes ` +
+    `${ago(0, medianMs)} ago (median), ${ago(0, p95Ms)} (95th percentile); ${
+      countOf(polls, "poll")
+    }`;
 }
 
 /** The line with the counts of a watch that has ended. */

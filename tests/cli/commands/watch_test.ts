@@ -1,4 +1,4 @@
-/** Covers src/cli/commands/watch.ts, src/cli/term/event_lines.ts and src/cli/term/watch_summary.ts. */
+/** Covers src/cli/commands/watch/watch.ts, src/cli/term/event_lines.ts and src/cli/term/watch_summary.ts. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatEndpoint } from "../../../src/core/address.ts";

@@ -67,7 +67,7 @@ export const CONTROL = {
     },
     {
       name: "opt-out-file",
-      commands: ["scan", "watch", "campaign submit", "campaign work", "campaign collect"],
+      commands: ["scan", "watch", "crawl", "campaign submit", "campaign work", "campaign collect"],
       takes: FILE,
       help: "file of opted-out addresses: they are not probed, and new ones are added to it",
     },
@@ -131,7 +131,7 @@ export const CONTROL = {
     },
     {
       name: "metrics",
-      commands: ["scan", "watch"],
+      commands: ["scan", "watch", "crawl"],
       takes: METRICS_PLACE,
       onResume: "free",
       help: "serve metrics for Prometheus on this port of loopback, or on ADDRESS:PORT",
@@ -180,7 +180,7 @@ export const WATCH = {
     },
     {
       name: "metrics-info",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       help: "add a metric with each server's name, edition, software and version as labels",
     },
     {
@@ -204,40 +204,40 @@ export const WATCH = {
     },
     {
       name: "names",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       help: "store the names of players, and report which players join and leave",
     },
     {
       name: "webhook",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       takes: WEBHOOK_URL,
       withoutSecrets: redactUrl,
       help: "also POST events to this URL; @FILE or env:NAME contains the URL",
     },
     {
       name: "webhook-format",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       takes: oneOf(WEBHOOK_FORMATS),
       defaultText: "json",
       help: `format of the requests: ${WEBHOOK_FORMATS.join(", ")}`,
     },
     {
       name: "webhook-events",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       takes: someOf(EVENT_KINDS),
       defaultText: "all",
       help: "kinds of events to send",
     },
     {
       name: "webhook-template",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       takes: FILE,
       help:
         "file with the message, or the JSON document, for each event; it has placeholders such as {name}",
     },
     {
       name: "webhook-header",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       takes: HEADER,
       repeat: true,
       help:
@@ -245,13 +245,13 @@ export const WATCH = {
     },
     {
       name: "webhook-secret",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       takes: SECRET,
       help: "sign requests with the key in a file or env:NAME (HMAC-SHA-256)",
     },
     {
       name: "webhook-spool",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       takes: FILE,
       defaultText: "beside the first database",
       help: "the file of events that are in no database and wait for the webhook",
@@ -278,6 +278,7 @@ export const GENERAL = {
         "query",
         "lan",
         "watch",
+        "crawl",
         "campaign submit",
         "campaign work",
         "campaign collect",

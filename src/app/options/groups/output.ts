@@ -155,14 +155,14 @@ export const OUTPUT = {
     },
     {
       name: "tag",
-      commands: ["scan", "watch", "import", "campaign submit"],
+      commands: ["scan", "watch", "crawl", "import", "campaign submit"],
       takes: TAG,
       repeat: true,
       help: "add this tag to the servers that reply, or are imported, in the databases",
     },
     {
       name: "keep",
-      commands: ["scan", "watch", "campaign collect"],
+      commands: ["scan", "watch", "crawl", "campaign collect"],
       takes: AGE,
       help: "keep all observations up to this age, such as 90d, and only some of the older ones",
     },
@@ -215,7 +215,7 @@ export const OUTPUT = {
     },
     {
       name: "json",
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       forPrograms: false,
       help: "print one JSON object per event",
     },

@@ -58,7 +58,7 @@ export const SPEED = {
     },
     {
       ...RATE_OPTION,
-      commands: ["watch"],
+      commands: ["watch", "crawl"],
       takes: RATE,
       defaultText: `${DEFAULTS.watch.rate}, loopback: no limit`,
       help: "maximum packets per second, for example 500 or 10k",
@@ -72,7 +72,7 @@ export const SPEED = {
     },
     {
       name: "net-rate",
-      commands: ["scan", "campaign submit"],
+      commands: ["scan", "crawl", "campaign submit"],
       takes: CAP,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.netRate}, loopback: no limit`,
@@ -80,7 +80,7 @@ export const SPEED = {
     },
     {
       name: "host-rate",
-      commands: ["scan", "campaign submit"],
+      commands: ["scan", "crawl", "campaign submit"],
       takes: CAP,
       onResume: "free",
       defaultText: `${DEFAULT_SPEED.hostRate}, loopback: no limit`,
@@ -106,7 +106,7 @@ export const SPEED = {
     {
       name: "timeout",
       short: "t",
-      commands: ["scan", "query", "watch", "campaign submit"],
+      commands: ["scan", "query", "watch", "crawl", "campaign submit"],
       takes: time(MIN_TIMEOUT),
       defaultText: `${DEFAULTS.timeoutMs}ms, over TCP ${STREAM_LIMITS.totalMs / 1000}s`,
       help: "time to wait for a reply: 2s or 800ms",
@@ -114,13 +114,14 @@ export const SPEED = {
     {
       name: "retries",
       aliases: ["max-retries"],
-      commands: ["scan", "query", "watch", "campaign submit"],
+      commands: ["scan", "query", "watch", "crawl", "campaign submit"],
       takes: RETRIES,
       default: {
         scan: `${DEFAULTS.scan.retries}`,
         "campaign submit": `${DEFAULTS.scan.retries}`,
         query: `${DEFAULTS.query.retries}`,
         watch: `${DEFAULTS.watch.retries}`,
+        crawl: `${DEFAULTS.watch.retries}`,
       },
       help: "number of times that an unanswered probe is repeated",
     },

@@ -5,7 +5,15 @@
  */
 import { withoutPassword } from "../../databases/connection_environment.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
-import { BUDGET, PORTS, POSITION, PROTOCOL_LIST, SHARD, YIELD } from "../domain_value_types.ts";
+import {
+  BUDGET,
+  PER_DAY,
+  PORTS,
+  POSITION,
+  PROTOCOL_LIST,
+  SHARD,
+  YIELD,
+} from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { broadcastPortsText, defaultProtocols, protocolHelp } from "../protocol_help.ts";
 import { anyText, COUNT, FILE, wholeNumber } from "../value_types.ts";
@@ -34,7 +42,7 @@ export const TARGETS = {
     },
     {
       name: "exclude",
-      commands: ["scan", "campaign submit", "campaign work"],
+      commands: ["scan", "crawl", "campaign submit", "campaign work"],
       takes: anyText("LIST"),
       repeat: true,
       help: "addresses, ranges or names that are not probed",
@@ -43,7 +51,7 @@ export const TARGETS = {
       name: "exclude-file",
       short: "b",
       aliases: ["excludefile", "blocklist-file"],
-      commands: ["scan", "campaign submit", "campaign work"],
+      commands: ["scan", "crawl", "campaign submit", "campaign work"],
       takes: FILE,
       repeat: true,
       help: "read exclusions from a file",
@@ -52,7 +60,7 @@ export const TARGETS = {
       name: "ports",
       short: "p",
       aliases: ["port"],
-      commands: ["scan", "campaign submit"],
+      commands: ["scan", "crawl", "campaign submit"],
       takes: PORTS,
       help: "ports to probe, such as 25565-25570,U:19132 (U: only UDP, T: only TCP)",
       defaultText: "the usual ports of the protocols",
@@ -75,12 +83,12 @@ export const TARGETS = {
     },
     {
       name: "allow-private",
-      commands: ["scan", "query", "watch", "campaign submit"],
+      commands: ["scan", "query", "watch", "crawl", "campaign submit"],
       help: "let names that are not local resolve to private addresses",
     },
     {
       name: "i-have-permission",
-      commands: ["scan", "campaign submit"],
+      commands: ["scan", "crawl", "campaign submit"],
       onResume: "free",
       help: "confirm that you may scan public addresses, or more than a million private ones",
     },
@@ -160,6 +168,25 @@ export const ADAPTIVE = {
       withoutSecrets: withoutPassword,
       help: "with --adaptive: servers that were known before, from a database or a file of rows; " +
         "those among the targets are probed first",
+    },
+    {
+      name: "budget",
+      commands: ["crawl"],
+      takes: PER_DAY,
+      help: "probes per day, of known servers and of discovery, for example 500k/day or 50M/day",
+    },
+    {
+      name: "stop-below",
+      commands: ["crawl"],
+      takes: YIELD,
+      help: "begin discovery anew when it finds fewer servers per million probes, such as 5/M",
+    },
+    {
+      name: "net-budget",
+      commands: ["crawl"],
+      takes: COUNT,
+      defaultText: `${DEFAULTS.adaptive.netBudget}`,
+      help: "maximum number of probes of one round of discovery to a /24 in each protocol",
     },
     {
       name: "net-budget",

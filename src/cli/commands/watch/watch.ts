@@ -3,19 +3,19 @@
  *
  * @module
  */
-import { EXIT } from "../../app/exit_codes.ts";
-import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { type PreparedWatch, prepareWatch } from "../../app/watch/prepare_watch.ts";
-import { readWatch } from "../../app/watch/read_watch.ts";
-import { runPreparedWatch } from "../../app/watch/run_watch.ts";
-import type { WatchCounts } from "../../watch/mod.ts";
-import type { CommandCall } from "../options/command_line.ts";
-import { readArgs, typedNames } from "../options/parse_arguments.ts";
-import { draw, isDumb, reportError, reportLine, terminalSize } from "../term/console.ts";
-import { EventPrinter } from "../term/event_lines.ts";
-import { openWatchTable } from "../term/live/watch_table.ts";
-import { useColor } from "../term/server_description.ts";
-import { startLine, watchSummary } from "../term/watch_summary.ts";
+import { EXIT } from "../../../app/exit_codes.ts";
+import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { type PreparedWatch, prepareWatch } from "../../../app/watch/prepare_watch.ts";
+import { readWatch } from "../../../app/watch/read_watch.ts";
+import { runPreparedWatch } from "../../../app/watch/run_watch.ts";
+import type { WatchCounts } from "../../../watch/mod.ts";
+import type { CommandCall } from "../../options/command_line.ts";
+import { readArgs, typedNames } from "../../options/parse_arguments.ts";
+import { draw, isDumb, reportError, reportLine, terminalSize } from "../../term/console.ts";
+import { EventPrinter } from "../../term/event_lines.ts";
+import { openWatchTable } from "../../term/live/watch_table.ts";
+import { useColor } from "../../term/server_description.ts";
+import { startLine, watchSummary } from "../../term/watch_summary.ts";
 
 /** Runs `watch` until Ctrl-C; returns the exit code. */
 export async function runWatch({ args, allProtocols }: CommandCall): Promise<number> {

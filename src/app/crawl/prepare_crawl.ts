@@ -1,0 +1,77 @@
+/**
+ * Prepares a crawl whose options were read: reads its database, and opens it for polls. Nothing is sent.
+ *
+ * @module
+ */
+import { type Address, formatAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { RecentYield } from "../../discovery/freshness.ts";
+import { systemDisk } from "../../sinks/file_operations.ts";
+import { readStore } from "../../store/open_store.ts";
+import { allEndpoints } from "../../store/server_queries.ts";
+import { withDatabaseErrors } from "../../store/store.ts";
+import { connectionEnvironment } from "../databases/connection_environment.ts";
+import { userPath } from "../environment.ts";
+import { type PreparedWatch, prepareWatch } from "../watch/prepare_watch.ts";
+import { crawlPath, readCrawlFile } from "./crawl_file.ts";
+import type { CrawlRequest } from "./read_crawl.ts";
+
+/** A crawl that is ready to run. It owns its open database. */
+export interface PreparedCrawl extends CrawlRequest, AsyncDisposable {
+  /** The polls of the known servers. */
+  readonly polls: PreparedWatch;
+  /** The targets of discovery. */
+  readonly ranges: readonly string[];
+  /** The path of its checkpoint; `undefined`: it has none. */
+  readonly path: string | undefined;
+  /** The yield of discovery, which the checkpoint contains. */
+  readonly recentYield: RecentYield;
+}
+
+/**
+ * Reads the database of a crawl, and opens it.
+ *
+ * @throws InputError for a database or a checkpoint that cannot be used, and for a database in which
+ * no server has ever replied; Interrupted if an interruption ends the wait for a locked database.
+ */
+export async function prepareCrawl(request: CrawlRequest): Promise<PreparedCrawl> {
+  const { place, targets, watch } = request;
+  const { since, networks } = await readList(request);
+  const path = crawlPath(place);
+  const file = path === undefined ? undefined : userPath(path);
+  const recentYield = new RecentYield(
+    file === undefined ? [] : await readCrawlFile(systemDisk, file),
+  );
+  const polls = await prepareWatch(watch);
+  for (const server of polls.servers) {
+    const at = since.get(server.identity.key);
+    if (at !== undefined) server.onlineSince(at);
+  }
+  const ranges = targets.length > 0 ? targets : networks;
+  const dispose = () => polls[Symbol.asyncDispose]();
+  return { ...request, polls, ranges, path: file, recentYield, [Symbol.asyncDispose]: dispose };
+}
+
+/** Reads since when each server is online, and the /24s of the servers. */
+async function readList({ place, watch: { context: { warn } } }: CrawlRequest) {
+  await using database = await readStore(place, connectionEnvironment(warn));
+  const since = new Map<string, number>();
+  const networks = new Set<Address>();
+  let hasReplied = false;
+  await withDatabaseErrors("read", database, async () => {
+    for await (
+      const { key, endpoint: { address }, protocols, online, ...one } of allEndpoints(database)
+    ) {
+      hasReplied ||= protocols.length > 0;
+      if (online) since.set(key, one.since - database.clockOffsetMs);
+      if (typeof address === "number") networks.add(address - address % 256);
+    }
+  });
+  if (!hasReplied) {
+    throw new InputError(
+      `Cannot crawl ${place.path}: no server in it has ever replied; scan into it first, with ` +
+        `scan TARGET... -o ${place.path}`,
+    );
+  }
+  return { since, networks: [...networks].map((start) => `${formatAddress(start)}/24`) };
+}

@@ -1,0 +1,63 @@
+/**
+ * The crawl command: keeps a database fresh, and prints an event for each change.
+ *
+ * @module
+ */
+import { prepareCrawl, type PreparedCrawl } from "../../../app/crawl/prepare_crawl.ts";
+import { readCrawl } from "../../../app/crawl/read_crawl.ts";
+import { runPreparedCrawl } from "../../../app/crawl/run_crawl.ts";
+import { EXIT } from "../../../app/exit_codes.ts";
+import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import type { Clock } from "../../../net/clock.ts";
+import type { CommandCall } from "../../options/command_line.ts";
+import { readArgs, typedNames } from "../../options/parse_arguments.ts";
+import { reportError, reportLine } from "../../term/console.ts";
+import { EventPrinter } from "../../term/event_lines.ts";
+import { crawlStartLine, freshnessLine, watchSummary } from "../../term/watch_summary.ts";
+
+/** Interval of the lines about freshness, milliseconds. */
+const FRESHNESS_MS = 600_000;
+
+/** Runs `crawl` until Ctrl-C; returns the exit code. */
+export async function runCrawl({ args, allProtocols }: CommandCall): Promise<number> {
+  const request = await readCrawl(readArgs("crawl", args), {
+    allProtocols,
+    warn: reportLine,
+    note: reportError,
+    nameOf: typedNames("crawl", args),
+    listenForInterrupt: () => onInterrupt(() => {}),
+  });
+  await using crawl = await prepareCrawl(request);
+  return await execute(crawl);
+}
+
+/** Runs a crawl, prints its events and its freshness, and reports its result; returns the exit code. */
+async function execute(crawl: PreparedCrawl): Promise<number> {
+  const { options: { json, quiet }, polls: { servers, network: { clock } }, perDay } = crawl;
+  using interrupt = onInterrupt(() => {});
+  const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
+  const signal = AbortSignal.any([interrupt.signal, printer.signal]);
+  const { online, counts, hook } = await runPreparedCrawl(crawl, {
+    signal,
+    onEvent: (event) => printer.add(event),
+    begin: (counts, freshness) => {
+      if (quiet) return;
+      reportLine(crawlStartLine(servers.length, perDay));
+      const report = () => reportLine(freshnessLine(freshness(), counts));
+      report();
+      repeat(report, clock, signal);
+    },
+  });
+  await printer.printed();
+  if (!quiet) reportLine(watchSummary(online, servers.length, counts, hook));
+  return EXIT.interrupted; // only a signal ends a crawl without an error
+}
+
+/** Calls a function at an interval until the signal. */
+function repeat(call: () => void, clock: Clock, signal: AbortSignal): void {
+  const cancel = clock.after(FRESHNESS_MS, () => {
+    call();
+    if (!signal.aborted) repeat(call, clock, signal);
+  });
+  signal.addEventListener("abort", cancel, { once: true });
+}

@@ -24,6 +24,7 @@ const GUIDES: Partial<Readonly<Record<Command, string>>> = {
   scan: "scanning",
   lan: "lan",
   watch: "watching",
+  crawl: "crawling",
   servers: "databases",
   serve: "dashboard",
   report: "dashboard",

@@ -124,7 +124,7 @@ export class CrawlLoop implements ServerLoop {
   /** Polls servers until the signal. */
   async run(): Promise<void> {
     const { clock, signal, pool: { tasks }, onIteration, isPaused } = this.options;
-    let before = clock.now();
+    let before = clock.now() - SLICE_MS;
     while (!signal.aborted) {
       const now = clock.now();
       onIteration(now);

@@ -1,0 +1,137 @@
+/** Covers src/app/crawl/ and src/cli/commands/watch/crawl.ts. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { readCrawlFile, writeCrawlFile } from "../../../src/app/crawl/crawl_file.ts";
+import { crawlStartLine, freshnessLine } from "../../../src/cli/term/watch_summary.ts";
+import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import { systemDisk } from "../../../src/sinks/file_operations.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { freePort } from "../../fakes/free_port.ts";
+import { inFolder } from "../../app/resume/stopped_programs.ts";
+import { all } from "../../store/databases.ts";
+import { run, start, until } from "../program.ts";
+
+const RANGE = "127.78.0.0/26";
+const FLEET = { servers: 12, hostile: 0, range: { start: 0x7f4e0000, end: 0x7f4e0040 }, seed: 8 };
+const SCAN = ["--protocol", "raknet", "--cooldown", "200ms", "-q"];
+const DAY_MS = 86_400_000;
+
+async function rowsOf(path: string, sql: string) {
+  await using database = openSqlite(path);
+  return await all(database, sql);
+}
+
+/** Runs work with a database of the servers of a fleet that runs. */
+async function withList(work: (list: string) => Promise<void>): Promise<void> {
+  await inFolder(async (folder) => {
+    await using _fleet = await openFleet(drawFleet({ ...FLEET, software: ["bds"] }), {
+      clock: systemClock,
+      seed: 1,
+    });
+    const list = `${folder}/a.db`;
+    const { code, stderr } = await run(["scan", RANGE, ...SCAN, "-o", list]);
+    assertEquals([code, stderr], [0, ""]);
+    await work(list);
+  });
+}
+
+Deno.test("a crawl polls the servers that are due, serves its freshness, and writes no spans", () =>
+  withList(async (list) => {
+    await rowsOf(list, "update servers set first_seen = first_seen - 864000000");
+    await rowsOf(list, "delete from events");
+    await rowsOf(
+      list,
+      `update server_state set probed_at = probed_at - ${2 * DAY_MS} where server > 3`,
+    );
+    const polled = `select server from server_state where probed_at > ${Date.now() - DAY_MS}`;
+    assertEquals((await rowsOf(list, polled)).length, 3);
+    const before = await rowsOf(list, "select probed_at from server_state where server <= 3");
+    const port = freePort();
+    const args = ["crawl", list, "--budget", "500k/day", "--metrics", `${port}`];
+    const first = start(args);
+    await until(first, async () => (await rowsOf(list, polled)).length === 12);
+    const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const [, believed] = /^blocksweep_servers_believed_ratio (\S+)$/m.exec(page) ?? [];
+    assert(Number(believed) > 0.99 && Number(believed) <= 1, page);
+    assertStringIncludes(page, 'blocksweep_probe_age_seconds{quantile="0.95"}');
+    first.kill("SIGKILL");
+    await first.output();
+    assertEquals(
+      await rowsOf(list, "select probed_at from server_state where server <= 3"),
+      before,
+    );
+
+    // A crawl that is started again polls only what is due now.
+    await rowsOf(list, `update server_state set probed_at = 0 where server = 7`);
+    const others = "select server, probed_at from server_state where server <> 7";
+    const known = await rowsOf(list, others);
+    const second = start(["crawl", list, "--budget", "500k/day"]);
+    await until(second, async () => (await rowsOf(list, polled)).length === 12);
+    second.kill("SIGINT");
+    const { code, stderr } = await second.output();
+    assertEquals([code, await rowsOf(list, others)], [130, known]);
+    const lines = new TextDecoder().decode(stderr).split("\n");
+    assertEquals(lines[0], crawlStartLine(12, 500_000));
+    assertStringIncludes(lines[1], " % of 12 servers believed; last probes ");
+    assertEquals(await rowsOf(list, "select * from watch_spans"), []);
+    const scans = await rowsOf(list, "select kind, config from scans where kind = 'watch'");
+    assertEquals(scans.length, 2);
+    assertEquals(JSON.parse(String(scans[1].config)), { targets: [list], budget: "500k/day" });
+  }));
+
+Deno.test("a crawl refuses words, budgets, databases and checkpoints in one line that says what is wanted", () =>
+  withList(async (list) => {
+    const refused = async (...args: string[]) => {
+      const { code, stderr, stdout } = await run(["crawl", ...args]);
+      assertEquals([code, stdout, stderr.trimEnd().split("\n").length], [2, "", 1], stderr);
+      return stderr.trimEnd().replace("blocksweep: ", "");
+    };
+    assertEquals(
+      await refused(list),
+      "Cannot crawl without --budget: name probes per day, for example 50M/day",
+    );
+    for (const text of ["50M", "0/day", "12h", "50%", "1e9/day", "999/day"]) {
+      assertEquals(
+        await refused(list, "--budget", text),
+        `Cannot use --budget "${text}": expected probes per day from 1000/day on, such as 500k/day or 50M/day`,
+      );
+    }
+    const budget = ["--budget", "50M/day"];
+    assertStringIncludes(await refused("rows.csv", ...budget), "name a database first");
+    assertStringIncludes(await refused("no.db", ...budget), "there is no such file");
+    const folder = list.replace("/a.db", "");
+    const [fresh, file] = [`${folder}/new.db`, `${folder}/new.txt`];
+    await Deno.writeTextFile(file, "127.78.0.1:19132\n");
+    await run(["import", fresh, file]);
+    assertEquals(
+      await refused(fresh, ...budget),
+      `Cannot crawl ${fresh}: no server in it has ever replied; scan into it first, with ` +
+        `scan TARGET... -o ${fresh}`,
+    );
+    await Deno.writeTextFile(`${list}.crawl`, '{"crawl":1,"discovery":[[0,1]]}\n');
+    assertStringIncludes(await refused(list, ...budget), "remove it to begin without");
+    assertEquals(await rowsOf(list, "select count(*) as n from scans"), [{ n: 1 }]);
+  }));
+
+Deno.test("the checkpoint of a crawl has the yield of its discovery", () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/a.db.crawl`;
+    assertEquals(await readCrawlFile(systemDisk, path), []);
+    const batches = [{ probes: 25_000, found: 3 }, { probes: 1, found: 0 }];
+    await writeCrawlFile(systemDisk, path, batches);
+    assertEquals(await readCrawlFile(systemDisk, path), batches);
+  }));
+
+Deno.test("the line about freshness has the share of believed servers, and the ages of what is known", () => {
+  const freshness = {
+    servers: 1234,
+    believed: 0.9731,
+    medianMs: 5_400_000,
+    p95Ms: 300 * 3_600_000,
+  };
+  assertEquals(
+    freshnessLine(freshness, { polls: 1 }),
+    "97.3 % of 1,234 servers believed; last probes 90m ago (median), 12d (95th percentile); 1 poll",
+  );
+});

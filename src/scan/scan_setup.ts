@@ -16,7 +16,7 @@ import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Shard } from "../targets/parts.ts";
 import type { TargetOrder } from "../targets/space.ts";
-import type { AdaptiveScan } from "./adaptive/adaptive_setup.ts";
+import type { AdaptiveScan, NextPass } from "./adaptive/adaptive_setup.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
 import type { MakingThread, RowThreadOptions } from "./rows/thread_start.ts";
@@ -194,6 +194,11 @@ export interface ScanHooks {
   readonly onOptOut?: (address: Address) => void;
   /** Called when a pass begins; the counters contain its number. */
   readonly onPass?: (transport: "udp" | "tcp") => void;
+  /**
+   * Awaited before each pass of an adaptive scan is planned. Returns its maximum number of probes,
+   * at least 1. Default: no pass waits.
+   */
+  readonly beforePass?: (pass: NextPass) => Promise<number>;
   /** Called when the wall clock jumps against the monotonic clock: after sleep or a time change. */
   readonly onClockJump?: (ms: number) => void;
   /** Called once for each error code of sending. */

@@ -35,7 +35,7 @@ export interface CrawlOptions {
   readonly perDay: number;
   /** The yield of discovery. */
   readonly recentYield: Pick<RecentYield, "perProbe" | "isSure">;
-  /** Finds servers with at most a number of probes. Returns how many it has used. */
+  /** Finds servers with at most a number of probes. Returns how many it has used. Must not reject. */
   readonly discover: (probes: number) => Promise<number>;
   /** Minimum number of probes of a discovery. */
   readonly minDiscovery: number;
@@ -114,13 +114,6 @@ export class CrawlLoop implements ServerLoop {
   /** Does nothing: the next slice polls the most overdue servers. */
   resume(): void {}
 
-  /** How well the states of the known servers are known now. */
-  freshness(): Freshness {
-    const now = this.options.clock.wall();
-    const states = Array.from(this.#turns.keys(), ({ known }) => known);
-    return freshnessOf(states, now);
-  }
-
   /** Polls servers until the signal. */
   async run(): Promise<void> {
     const { clock, signal, pool: { tasks }, onIteration, isPaused } = this.options;
@@ -166,19 +159,18 @@ export class CrawlLoop implements ServerLoop {
       this.#probes--;
       this.#start(turn);
     }
-    this.#discover();
+    this.#left = Math.min(this.#left, perDay);
+    this.#discovery ??= this.#discover().finally(() => this.#discovery = undefined);
   }
 
-  /** Starts a discovery with the probes that are left, unless one runs. */
-  #discover(): void {
-    const { discover, minDiscovery, perDay } = this.options;
-    this.#left = Math.min(this.#left, perDay);
-    if (this.#discovery !== undefined || this.#left < minDiscovery) return;
-    const probes = Math.floor(this.#left);
-    this.#left -= probes;
-    this.#discovery = discover(probes).then((used) => {
-      this.#left += probes - used;
-    }).finally(() => this.#discovery = undefined);
+  /** Discovers servers with the probes that are left, until no discovery uses any. */
+  async #discover(): Promise<void> {
+    const { discover, minDiscovery, signal, isPaused } = this.options;
+    while (this.#left >= minDiscovery && !signal.aborted && !isPaused()) {
+      const used = await discover(Math.floor(this.#left));
+      this.#left -= used;
+      if (used === 0) return;
+    }
   }
 
   #start(turn: Turn, isCanary = false): void {

@@ -64,16 +64,11 @@ async function crawl({ servers: listed, runMs, reply = () => true, ...rest }: Sc
     },
     ...rest,
   };
-  const loops: CrawlLoop[] = [];
   await clock.run(pollServers({
     ...{ servers, rules, clock, spreadMs: 0, counts: newWatchCounts(), random: () => 0.5 },
     pool: newPollPool(1000),
     signal: controller.signal,
-    openLoop: (all) => {
-      const loop = new CrawlLoop({ ...all, ...options });
-      loops.push(loop);
-      return loop;
-    },
+    openLoop: (all) => new CrawlLoop({ ...all, ...options }),
     onEvent: ({ event }, { endpoint }) =>
       events.push([clock.now() - start, event, Number(endpoint.address) - 0x0a000000]),
     onWatcherEvent: ({ event }) => own.push(event),
@@ -85,7 +80,8 @@ async function crawl({ servers: listed, runMs, reply = () => true, ...rest }: Sc
       return Promise.resolve(result ? rowOf(Number(endpoint.address), clock.wall()) : undefined);
     },
   }));
-  return { polls, events, own, discoveries, servers, freshness: loops[0].freshness() };
+  const freshness = freshnessOf(servers.map(({ known }) => known), clock.wall());
+  return { polls, events, own, discoveries, servers, freshness };
 }
 
 Deno.test("a crawl polls the most overdue servers first, within its budget", async () => {

@@ -13,6 +13,8 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import { userPath } from "../environment.ts";
 import { type PreparedWatch, prepareWatch } from "../watch/prepare_watch.ts";
+import type { PreparedScan } from "../scan/prepare_scan.ts";
+import { prepareDiscovery } from "./discovery_scan.ts";
 import { crawlPath, readCrawlFile } from "./crawl_file.ts";
 import type { CrawlRequest } from "./read_crawl.ts";
 
@@ -20,8 +22,10 @@ import type { CrawlRequest } from "./read_crawl.ts";
 export interface PreparedCrawl extends CrawlRequest, AsyncDisposable {
   /** The polls of the known servers. */
   readonly polls: PreparedWatch;
-  /** The targets of discovery. */
+  /** The targets of discovery; empty: there is none. */
   readonly ranges: readonly string[];
+  /** The limits of discovery, which polls share; `undefined`: there is no discovery. */
+  readonly limits: PreparedScan["limits"] | undefined;
   /** The path of its checkpoint; `undefined`: it has none. */
   readonly path: string | undefined;
   /** The yield of discovery, which the checkpoint contains. */
@@ -42,14 +46,28 @@ export async function prepareCrawl(request: CrawlRequest): Promise<PreparedCrawl
   const recentYield = new RecentYield(
     file === undefined ? [] : await readCrawlFile(systemDisk, file),
   );
-  const polls = await prepareWatch(watch);
+  await using stack = new AsyncDisposableStack();
+  const polls = stack.use(await prepareWatch(watch));
   for (const server of polls.servers) {
     const at = since.get(server.identity.key);
     if (at !== undefined) server.onlineSince(at);
   }
   const ranges = targets.length > 0 ? targets : networks;
-  const dispose = () => polls[Symbol.asyncDispose]();
-  return { ...request, polls, ranges, path: file, recentYield, [Symbol.asyncDispose]: dispose };
+  const limits = ranges.length > 0 ? await limitsOf(request, ranges, polls) : undefined;
+  const opened = stack.move();
+  const dispose = () => opened.disposeAsync();
+  return {
+    ...request,
+    ...{ polls, ranges, limits, path: file, recentYield },
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+/** Checks the targets of discovery; returns its limits. */
+async function limitsOf(request: CrawlRequest, ranges: readonly string[], polls: PreparedWatch) {
+  const { opened, limits } = await prepareDiscovery(request, ranges, polls);
+  await opened.disposeAsync();
+  return limits;
 }
 
 /** Reads since when each server is online, and the /24s of the servers. */

@@ -14,7 +14,11 @@ import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { readOptions } from "../options/read_options.ts";
 import { readWebhook } from "../outputs/watch_webhook.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
+import type { ScanContext } from "../scan/read_scan.ts";
 import type { WatchContext, WatchRequest } from "../watch/read_watch.ts";
+
+/** What a crawl uses besides its options. */
+export interface CrawlContext extends WatchContext, Pick<ScanContext, "program" | "writeRows"> {}
 
 /** A crawl whose options were read. */
 export interface CrawlRequest {
@@ -30,6 +34,7 @@ export interface CrawlRequest {
   readonly secret: GivenOptions;
   /** How the known servers are polled. */
   readonly watch: WatchRequest;
+  readonly context: CrawlContext;
 }
 
 /**
@@ -40,7 +45,7 @@ export interface CrawlRequest {
  */
 export async function readCrawl(
   secret: GivenOptions,
-  context: WatchContext,
+  context: CrawlContext,
 ): Promise<CrawlRequest> {
   const options = readOptions("crawl", secret, context);
   const [word, ...targets] = secret.words;
@@ -61,7 +66,7 @@ export async function readCrawl(
     measured: await watchMetricsSettings(watched),
     context,
   };
-  return { options, place, targets, perDay, secret, watch };
+  return { options, place, targets, perDay, secret, watch, context };
 }
 
 /**

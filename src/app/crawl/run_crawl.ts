@@ -1,14 +1,22 @@
 /**
- * Runs a prepared crawl: polls the known servers that are due, until the signal.
+ * Runs a prepared crawl: polls the known servers that are due, and finds new ones, until the signal.
  *
  * @module
  */
+import { throttleOf } from "../../scan/scan.ts";
+import type { ScanControls } from "../../scan/scan_setup.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import { CrawlLoop, type Freshness, freshnessOf } from "../../watch/crawl_loop.ts";
 import type { WatchCounts, WatchEvent } from "../../watch/mod.ts";
+import { runPreparedScan } from "../scan/run_scan.ts";
 import { runPreparedWatch, type WatchResult } from "../watch/run_watch.ts";
 import { writeCrawlFile } from "./crawl_file.ts";
+import { DiscoveryRounds } from "./discovery_rounds.ts";
+import { prepareDiscovery } from "./discovery_scan.ts";
 import type { PreparedCrawl } from "./prepare_crawl.ts";
+
+/** Part of the budget of a day for which a pass of discovery waits, unless it needs less. */
+const PASS_PART = 1 / 24;
 
 /** What follows a running crawl. */
 export interface RunCrawlOptions {
@@ -21,7 +29,8 @@ export interface RunCrawlOptions {
 }
 
 /**
- * Polls the servers of a crawl until the signal.
+ * Polls the servers of a crawl, and discovers new ones, until the signal. Servers that discovery finds
+ * are polled from then on, because they are in the database.
  *
  * @throws InputError and StoreError as a watch; Deno.errors.NotCapable.
  */
@@ -29,25 +38,39 @@ export async function runPreparedCrawl(
   crawl: PreparedCrawl,
   { signal, onEvent, begin }: RunCrawlOptions,
 ): Promise<WatchResult> {
-  const { polls, perDay, recentYield, path } = crawl;
+  const { polls, perDay, recentYield, path, limits, context: { warn } } = crawl;
   const { clock } = polls.network;
   const freshness = () => freshnessOf(polls.servers.map(({ known }) => known), clock.wall());
+  const save = async () => {
+    if (path !== undefined) await writeCrawlFile(systemDisk, path, recentYield.batches);
+  };
+  const throttle = limits && throttleOf(limits);
+  let controls: ScanControls | undefined;
+  const rounds = new DiscoveryRounds({
+    ...{ recentYield, clock, signal, minProbes: perDay * PASS_PART, onPass: save },
+    report: (line) => warn(`blocksweep: ${line}`),
+    run: async (beforePass) => {
+      const scan = await prepareDiscovery(crawl, crawl.ranges, polls);
+      const onStart = (started: ScanControls) => {
+        controls = started;
+      };
+      const { end } = await runPreparedScan(scan, { signal, beforePass, throttle, onStart });
+      controls = undefined;
+      if (end.error !== undefined) throw end.error;
+    },
+  });
+  const discover = (probes: number) =>
+    limits === undefined ? Promise.resolve(0) : rounds.discover(probes);
   try {
     return await runPreparedWatch(polls, {
-      signal,
-      onEvent,
-      freshness,
+      ...{ signal, onEvent, throttle, freshness },
+      onOptOut: (address) => controls?.optOut(address),
       begin: (counts) => begin?.(counts, freshness),
       openLoop: (options) =>
-        new CrawlLoop({
-          ...options,
-          perDay,
-          recentYield,
-          minDiscovery: 1,
-          discover: () => Promise.resolve(0),
-        }),
+        new CrawlLoop({ ...options, perDay, recentYield, minDiscovery: 1, discover }),
     });
   } finally {
-    if (path !== undefined) await writeCrawlFile(systemDisk, path, recentYield.batches);
+    await rounds.end();
+    await save();
   }
 }

@@ -69,8 +69,8 @@ export type NamedDatabases =
   & {
     /** Arguments, some of which name databases to watch. */
     readonly words: readonly string[];
-    /** Whether the spans of the watch are written, in which its polls count for uptime. */
-    readonly writesSpans: boolean;
+    /** Whether the spans of the watch are written, in which its polls count for uptime. Default: yes. */
+    readonly writesSpans?: boolean;
   };
 
 /** The databases of a watch: those whose servers are watched, and those that only store results. */
@@ -131,7 +131,7 @@ export class WatchDatabases implements AsyncDisposable {
     rules: WatchRules,
     context: DatabaseContext,
   ): Promise<WatchDatabases> {
-    const { output: outputs, textIndex, partitionByMonth, tag: tags, writesSpans } = named;
+    const { output: outputs, textIndex, partitionByMonth, tag: tags, writesSpans = true } = named;
     const options = { busyMs: BUSY_MS, textIndex, partitionByMonth, tags, writesSpans };
     const wrong = outputs.find((text) => parseDatabaseLocation(text) === undefined);
     if (wrong !== undefined) {

@@ -74,6 +74,8 @@ export interface PollingContext {
   readonly optedOut: (address: Address) => boolean;
   /** Endpoints that are probed besides the servers. Default: none. */
   readonly others?: OtherEndpoints;
+  /** The rate limit and the caps, which a scan may share. Default: its own, from the options. */
+  readonly throttle?: Throttle;
   /** Whether servers may be added later. Default: no. */
   readonly mayGrow?: boolean;
 }
@@ -91,7 +93,7 @@ export async function openPollingSockets(
   const openExclusive = exclusiveOpener(network);
   const atOnce = mayGrow ? Infinity : servers.length + others.atOnce;
   const concurrency = await concurrencyFor(servers, options, atOnce, openExclusive);
-  const throttle = throttleFor(servers, others, rate);
+  const throttle = context.throttle ?? throttleFor(servers, others, rate);
   const named = [...Poller.families(servers), ...others.families];
   const families = [...new Set(mayGrow ? [...named, ...await available(openExclusive)] : named)];
   const open = () =>

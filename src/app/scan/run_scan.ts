@@ -40,7 +40,7 @@ import { statusOf } from "./scan_status.ts";
 /** What follows a running scan: the terminal of a command, or a program. */
 export interface RunOptions
   extends
-    Pick<ScanHooks, "onStart" | "onPass" | "onClockJump" | "onTrouble">,
+    Pick<ScanHooks, "onStart" | "onPass" | "beforePass" | "onClockJump" | "onTrouble">,
     Pick<ScanIo, "throttle" | "gate"> {
   /** Ends the sweep. Interviews that have begun are finished, and their rows are written. */
   readonly signal: AbortSignal;
@@ -192,7 +192,8 @@ function setupOf(
 ): ScanSetup {
   const { options, selection: { targets, order }, limits, network, context } = scan;
   const { signal, abandon, gate, throttle, checkpointer } = given;
-  const { onStart, onPass, onClockJump, onTrouble, attach = stores !== undefined } = given;
+  const { onStart, onPass, beforePass, onClockJump, onTrouble, attach = stores !== undefined } =
+    given;
   return {
     targets: {
       ...targets,
@@ -222,6 +223,7 @@ function setupOf(
     hooks: {
       onStart,
       onPass,
+      beforePass,
       onClockJump,
       onTrouble,
       onOptOut: (address) => {

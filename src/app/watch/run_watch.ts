@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { family } from "../../core/address.ts";
+import { type Address, family } from "../../core/address.ts";
+import type { Throttle } from "../../net/throttle.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import {
   firstPollsMs,
@@ -38,6 +39,10 @@ export interface RunWatchOptions {
   readonly begin?: (counts: WatchCounts) => void;
   /** Makes the loop that decides when servers are polled. Default: each at the interval. */
   readonly openLoop?: PollingSetup["openLoop"];
+  /** The rate limit and the caps, which a scan may share. Default: those of the options. */
+  readonly throttle?: Throttle;
+  /** Called with an address when a reply from it contains an opt-out. */
+  readonly onOptOut?: (address: Address) => void;
   /** How well the states of the servers are known. Default: not measured. */
   readonly freshness?: () => Freshness;
   /** Awaited before each poll. Default: polls wait for nothing. */
@@ -67,7 +72,7 @@ export async function runPreparedWatch(
   const failing = new AbortController(); // if one activity fails, the others are cancelled
   const signal = AbortSignal.any([run.signal, failing.signal]);
   await using hook = webhook && await openHook(webhook, watch);
-  await using polling = await openPolling(watch, signal);
+  await using polling = await openPolling(watch, signal, run.throttle);
   const counts = newWatchCounts();
   const { openLoop, freshness } = run;
   const setup = { ...pollingSetup(watch, polling, run), openLoop, signal, counts };
@@ -248,12 +253,17 @@ function reporterOf({ context: { warn } }: PreparedWatch): (line: string) => voi
 }
 
 /** Opens the sockets of a watch. */
-function openPolling(watch: PreparedWatch, signal: AbortSignal): Promise<PollingSockets> {
+function openPolling(
+  watch: PreparedWatch,
+  signal: AbortSignal,
+  throttle: Throttle | undefined,
+): Promise<PollingSockets> {
   const { servers, options, rules, measured, network, lastIds, optOuts } = watch;
   return openPollingSockets(servers, options, {
     network,
     scanId: rules.scanId,
     signal,
+    throttle,
     report: reporterOf(watch),
     attach: attachedTo(watch),
     optedOut: (address) => optOuts.has(address),
@@ -271,7 +281,7 @@ type OwnSetup =
 function pollingSetup(
   { servers, options: { names, allProtocols }, rules, network, databases, optOuts }: PreparedWatch,
   { poller, pool }: PollingSockets,
-  { beforePoll }: RunWatchOptions,
+  { beforePoll, onOptOut }: RunWatchOptions,
 ): Omit<OwnSetup, "signal" | "counts"> {
   const { clock } = network;
   return {
@@ -290,6 +300,7 @@ function pollingSetup(
     onOptOut: (address) => {
       optOuts.add(address);
       network.optOuts.note(address);
+      onOptOut?.(address);
       databases.journals.forEach((journal) => journal.optOut(address, clock.wall()));
     },
     onPolled: (...polled) => databases.journals.forEach((journal) => journal.addPoll(...polled)),

@@ -29,6 +29,18 @@ export interface AdaptiveSetup {
   readonly known: readonly { readonly endpoint: Endpoint; readonly protocol: string }[];
 }
 
+/** What is known when the next pass of an adaptive scan is to be planned. */
+export interface NextPass {
+  /** Number of the pass, from 0. */
+  readonly number: number;
+  /** Number of probes that it would have. */
+  readonly probes: number;
+  /** Number of probes of all passes before it. */
+  readonly spent: number;
+  /** Number of servers that they found. */
+  readonly found: number;
+}
+
 /** The rate that passes are planned for if there is no limit, probes per second. */
 export const UNLIMITED_RATE = 100_000;
 /** The least duration of a pass, seconds: fewer passes wait less for replies. */

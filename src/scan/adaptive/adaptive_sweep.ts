@@ -103,7 +103,8 @@ export class AdaptiveSweep {
     await this.#interviewWithoutRow();
     let isFirst = true;
     while (!signal.aborted) {
-      const input = this.#nextInput();
+      const input = this.#nextInput(await this.#mostProbes());
+      if (signal.aborted) break;
       const pass = this.#end() ?? discovery.plan(input);
       if (typeof pass === "string" || pass.probes === 0) {
         this.#report.ended = typeof pass === "string" ? pass : "nothing-left";
@@ -135,21 +136,33 @@ export class AdaptiveSweep {
     return next >= 2 && recentYield < stopBelow ? "stop-below" : undefined;
   }
 
-  /** What the next pass is planned with. */
-  #nextInput(): PassInput {
+  /** Waits until the next pass may begin. Returns its maximum number of probes. */
+  async #mostProbes(): Promise<number> {
+    const { beforePass } = this.#options.hooks ?? {};
+    if (beforePass === undefined) return Infinity;
+    const { next: number, spent, found } = this.#adaptive.discovery;
+    return await beforePass({ number, spent, found, probes: this.#nextInput(Infinity).probes });
+  }
+
+  /**
+   * What the next pass is planned with.
+   *
+   * @param most Maximum number of its probes.
+   */
+  #nextInput(most: number): PassInput {
     const { limits: { rates: { rate, netRate, hostRate } }, io: { state } } = this.#options;
     const { spent, evenSweep } = this.#adaptive.discovery;
     const now = state.rate?.rate ?? rate ?? UNLIMITED_RATE;
     const left = (this.#report.budget ?? Infinity) - spent;
-    const probes = Math.max(1, Math.min(left, passProbes(spent, { evenSweep, rate: now })));
+    const probes = Math.max(1, Math.min(most, left, passProbes(spent, { evenSweep, rate: now })));
     const seconds = probes / now;
-    const most = (cap: number | undefined, least: number) =>
+    const within = (cap: number | undefined, least: number) =>
       cap === undefined ? Infinity : Math.max(least, Math.floor(cap * seconds));
     const { sent, lost } = state.canaries;
     return {
       probes,
-      perNetwork: most(netRate, MIN_PER_NETWORK),
-      perHost: most(hostRate, MIN_PER_HOST),
+      perNetwork: within(netRate, MIN_PER_NETWORK),
+      perHost: within(hostRate, MIN_PER_HOST),
       lossPerMille: sent < ENOUGH_CANARIES ? USUAL_LOSS : Math.round(1000 * lost / sent),
     };
   }

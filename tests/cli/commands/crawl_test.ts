@@ -23,14 +23,17 @@ async function rowsOf(path: string, sql: string) {
 }
 
 /** Runs work with a database of the servers of a fleet that runs. */
-async function withList(work: (list: string) => Promise<void>): Promise<void> {
+async function withList(
+  work: (list: string) => Promise<void>,
+  range = RANGE,
+): Promise<void> {
   await inFolder(async (folder) => {
     await using _fleet = await openFleet(drawFleet({ ...FLEET, software: ["bds"] }), {
       clock: systemClock,
       seed: 1,
     });
     const list = `${folder}/a.db`;
-    const { code, stderr } = await run(["scan", RANGE, ...SCAN, "-o", list]);
+    const { code, stderr } = await run(["scan", range, ...SCAN, "-o", list]);
     assertEquals([code, stderr], [0, ""]);
     await work(list);
   });
@@ -80,6 +83,40 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     assertEquals(JSON.parse(String(scans[1].config)), { targets: [list], budget: "500k/day" });
   }));
 
+Deno.test("a crawl finds servers with what polls leave of its budget, and begins anew after a kill", () =>
+  withList(async (list) => {
+    const count = async () =>
+      Number((await rowsOf(list, "select count(*) as n from servers"))[0].n);
+    const known = await count();
+    assert(known > 0 && known < 12, `${known} servers are known`);
+    const args = [
+      "crawl",
+      list,
+      RANGE,
+      "--budget",
+      "500M/day",
+      "--rate",
+      "5k",
+      "-p",
+      "19132",
+      "--json",
+    ];
+    const first = start(args);
+    await until(first, async () => await count() === 12);
+    first.kill("SIGKILL");
+    await first.output();
+    await Deno.writeTextFile(`${list}.crawl`, '{"crawl":1,"discovery":[[5000,7]]}\n');
+    const second = start(args);
+    const found =
+      "select found from scans where kind = 'sweep' and state = 'running' and found > 0";
+    await until(second, async () => (await rowsOf(list, found)).length > 1);
+    second.kill("SIGINT");
+    assertEquals((await second.output()).code, 130);
+    const batches = await readCrawlFile(systemDisk, `${list}.crawl`);
+    assertEquals(batches[0], { probes: 5000, found: 7 });
+    assertEquals(await rowsOf(list, "select * from watch_spans"), []);
+  }, "127.78.0.0/28"));
+
 Deno.test("a crawl refuses words, budgets, databases and checkpoints in one line that says what is wanted", () =>
   withList(async (list) => {
     const refused = async (...args: string[]) => {
@@ -100,6 +137,11 @@ Deno.test("a crawl refuses words, budgets, databases and checkpoints in one line
     const budget = ["--budget", "50M/day"];
     assertStringIncludes(await refused("rows.csv", ...budget), "name a database first");
     assertStringIncludes(await refused("no.db", ...budget), "there is no such file");
+    assertStringIncludes(
+      await refused(list, "8.8.8.0/24", ...budget),
+      "Cannot scan 256 public addresses without --i-have-permission: ",
+    );
+    assertStringIncludes(await refused(list, "::1", ...budget), "adaptive scans are for IPv4");
     const folder = list.replace("/a.db", "");
     const [fresh, file] = [`${folder}/new.db`, `${folder}/new.txt`];
     await Deno.writeTextFile(file, "127.78.0.1:19132\n");

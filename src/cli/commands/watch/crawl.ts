@@ -3,6 +3,7 @@
  *
  * @module
  */
+import project from "../../../../deno.json" with { type: "json" };
 import { prepareCrawl, type PreparedCrawl } from "../../../app/crawl/prepare_crawl.ts";
 import { readCrawl } from "../../../app/crawl/read_crawl.ts";
 import { runPreparedCrawl } from "../../../app/crawl/run_crawl.ts";
@@ -11,7 +12,7 @@ import { onInterrupt } from "../../../app/interrupt_signals.ts";
 import type { Clock } from "../../../net/clock.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
-import { reportError, reportLine } from "../../term/console.ts";
+import { reportError, reportLine, writeRows } from "../../term/console.ts";
 import { EventPrinter } from "../../term/event_lines.ts";
 import { crawlStartLine, freshnessLine, watchSummary } from "../../term/watch_summary.ts";
 
@@ -22,6 +23,8 @@ const FRESHNESS_MS = 600_000;
 export async function runCrawl({ args, allProtocols }: CommandCall): Promise<number> {
   const request = await readCrawl(readArgs("crawl", args), {
     allProtocols,
+    program: project.version,
+    writeRows,
     warn: reportLine,
     note: reportError,
     nameOf: typedNames("crawl", args),

@@ -1,0 +1,97 @@
+/**
+ * The discovery of a crawl: adaptive scans, one round after the other. Each pass of a round waits for
+ * its part of the budget.
+ *
+ * @module
+ */
+import type { RecentYield } from "../../discovery/freshness.ts";
+import type { Clock } from "../../net/clock.ts";
+import type { NextPass } from "../../scan/adaptive/adaptive_setup.ts";
+
+/** Minimum time between the starts of two rounds, milliseconds: a round begins with all known servers. */
+const MIN_ROUND_MS = 3_600_000;
+
+/** Options of {@linkcode DiscoveryRounds}. */
+export interface DiscoveryRoundsOptions {
+  /**
+   * Runs a round to its end.
+   *
+   * @param beforePass Has to be awaited before each pass; returns its maximum number of probes.
+   */
+  readonly run: (beforePass: (pass: NextPass) => Promise<number>) => Promise<void>;
+  /** Gets what the passes found. Pass 0 does not count: it probes known servers. */
+  readonly recentYield: RecentYield;
+  /** A pass has at least this number of probes, if it would have more. */
+  readonly minProbes: number;
+  /** Called when a pass has ended. */
+  readonly onPass: () => Promise<void>;
+  /** Receives why a round failed. */
+  readonly report: (line: string) => void;
+  readonly clock: Clock;
+  /** Ends the passes that wait. */
+  readonly signal: AbortSignal;
+}
+
+/** A pass that waits for its probes. */
+interface WaitingPass {
+  readonly pass: NextPass;
+  readonly begin: (probes: number) => void;
+}
+
+/** Runs rounds of discovery. */
+export class DiscoveryRounds {
+  #startedAt = -Infinity;
+  #round: Promise<void> | undefined;
+  /** The pass that waits; `undefined` after it: the round has ended. */
+  #next = Promise.withResolvers<WaitingPass | undefined>();
+
+  /** Starts without a round. */
+  constructor(private readonly options: DiscoveryRoundsOptions) {}
+
+  /**
+   * Runs the next pass, if a number of probes is enough for it. Does not reject.
+   *
+   * @returns Number of probes that it had.
+   */
+  async discover(probes: number): Promise<number> {
+    const { minProbes, recentYield, onPass, clock } = this.options;
+    if (this.#round === undefined) {
+      if (clock.now() - this.#startedAt < MIN_ROUND_MS) return 0;
+      this.#start();
+    }
+    const waiting = await this.#next.promise;
+    if (waiting === undefined || probes < Math.min(minProbes, waiting.pass.probes)) return 0;
+    this.#next = Promise.withResolvers();
+    const { pass: before, begin } = waiting;
+    begin(probes);
+    const after = (await this.#next.promise)?.pass;
+    if (after === undefined) return 0; // the round ended without a further pass
+    const used = after.spent - before.spent;
+    if (before.number > 0 && used > 0) recentYield.add(used, after.found - before.found);
+    await onPass();
+    return used;
+  }
+
+  /** Waits for the end of the round. The signal ends it. */
+  async end(): Promise<void> {
+    await this.#round;
+  }
+
+  #start(): void {
+    const { run, clock, report, signal } = this.options;
+    this.#startedAt = clock.now();
+    this.#next = Promise.withResolvers();
+    const beforePass = (pass: NextPass) =>
+      new Promise<number>((begin) => {
+        signal.addEventListener("abort", () => begin(1), { once: true });
+        if (signal.aborted) begin(1);
+        this.#next.resolve({ pass, begin });
+      });
+    this.#round = run(beforePass)
+      .catch((error) => report(`discovery failed: ${(error as Error).message}`))
+      .finally(() => {
+        this.#round = undefined;
+        this.#next.resolve(undefined);
+      });
+  }
+}

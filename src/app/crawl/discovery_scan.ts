@@ -1,0 +1,59 @@
+/**
+ * The adaptive scan of a round of discovery.
+ *
+ * @module
+ */
+import type { Address } from "../../core/address.ts";
+import type { GivenOptions } from "../options/given_options.ts";
+import { type PreparedScan, prepareScan } from "../scan/prepare_scan.ts";
+import { readScan } from "../scan/read_scan.ts";
+import type { PreparedWatch } from "../watch/prepare_watch.ts";
+import type { CrawlRequest } from "./read_crawl.ts";
+
+/** Maximum duration of a round. */
+const ROUND = "720h";
+
+/** The options of a crawl that its discovery has too. */
+const SHARED: readonly string[] = [
+  ...["exclude", "exclude-file", "ports", "allow-private", "i-have-permission"],
+  ...["stop-below", "net-budget", "rate", "net-rate", "host-rate", "timeout", "retries"],
+  ...["opt-out-file", "tag"],
+];
+
+/**
+ * Prepares the scan of a round. The caller disposes of what it has opened.
+ *
+ * @param ranges The targets.
+ * @throws InputError for targets that cannot be used, and without a permission that they need.
+ */
+export async function prepareDiscovery(
+  { options: { names }, secret, context }: CrawlRequest,
+  ranges: readonly string[],
+  { network, optOuts }: Pick<PreparedWatch, "network" | "optOuts">,
+): Promise<PreparedScan> {
+  const { words: [database], given: all } = secret;
+  const given: GivenOptions = {
+    words: ranges,
+    given: new Map([
+      ...[...all].filter(([name]) => SHARED.includes(name)),
+      ["adaptive", ["true"]],
+      ["budget", [ROUND]],
+      ["known", [database]],
+      ["output", [database]],
+      ["quiet", ["true"]],
+      ...(names ? [] : [["no-players", ["true"]] as const]),
+    ]),
+  };
+  const note = (address: Address) => {
+    optOuts.add(address); // no poll is sent to it either
+    network.optOuts.note(address);
+  };
+  const optOutList = { read: () => network.optOuts.read(), note };
+  const request = await readScan(given, { ...context, optOuts: optOutList }, true);
+  try {
+    return await prepareScan(request);
+  } catch (error) {
+    await request.opened[Symbol.asyncDispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+/** Covers src/app/crawl/discovery_rounds.ts. */
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { DiscoveryRounds } from "../../../src/app/crawl/discovery_rounds.ts";
+import { RecentYield } from "../../../src/discovery/freshness.ts";
+import type { NextPass } from "../../../src/scan/adaptive/adaptive_setup.ts";
+import { ManualClock } from "../../fakes/manual_clock.ts";
+
+type Before = (pass: NextPass) => Promise<number>;
+
+/** Rounds whose passes find what `run` says. */
+function rounds(run: (before: Before, round: number) => Promise<void>) {
+  const clock = new ManualClock();
+  const [recentYield, controller] = [new RecentYield(), new AbortController()];
+  const reports: string[] = [];
+  let [started, ended] = [0, 0];
+  const discovery = new DiscoveryRounds({
+    ...{ clock, recentYield, minProbes: 1000, signal: controller.signal },
+    run: (before) => run(before, ++started),
+    onPass: () => {
+      ended++;
+      return Promise.resolve();
+    },
+    report: (line) => reports.push(line),
+  });
+  return { discovery, clock, recentYield, reports, controller, counts: () => [started, ended] };
+}
+
+Deno.test("passes use the probes that they are given, and their finds are the yield, but for known servers", async () => {
+  const most: number[] = [];
+  const { discovery, recentYield, counts, controller } = rounds(async (before) => {
+    most.push(await before({ number: 0, probes: 300, spent: 0, found: 0 }));
+    most.push(await before({ number: 1, probes: 500, spent: 250, found: 200 }));
+    most.push(await before({ number: 2, probes: 5000, spent: 700, found: 209 }));
+    await before({ number: 3, probes: 5000, spent: 3700, found: 212 });
+  });
+  assertEquals(await discovery.discover(299), 0, "too few for the pass");
+  assertEquals(await discovery.discover(300), 250);
+  assertEquals(recentYield.batches, []);
+  assertEquals(await discovery.discover(600), 450);
+  assertEquals(await discovery.discover(999), 0, "less than the minimum");
+  assertEquals(await discovery.discover(3000), 3000);
+  assertEquals([most, counts()], [[300, 600, 3000], [1, 3]]);
+  assertEquals(recentYield.batches, [{ probes: 450, found: 9 }, { probes: 3000, found: 3 }]);
+  assertAlmostEquals(recentYield.perProbe, 12.01 / 4450);
+  controller.abort();
+  await discovery.end();
+});
+
+Deno.test("a round that ended is followed by another one, an hour after its start", async () => {
+  const { discovery, clock, counts } = rounds(async (before) => {
+    await before({ number: 0, probes: 10, spent: 0, found: 0 });
+    await before({ number: 1, probes: 10, spent: 10, found: 0 });
+  });
+  assertEquals(await discovery.discover(100), 10);
+  assertEquals(await discovery.discover(100), 0, "the round ends without a pass");
+  await discovery.end();
+  assertEquals([await discovery.discover(100), counts()[0]], [0, 1]);
+  clock.move(3_600_000);
+  assertEquals([await discovery.discover(100), counts()[0]], [10, 2]);
+});
+
+Deno.test("a round that fails is reported, and uses nothing", async () => {
+  const { discovery, reports } = rounds(() => Promise.reject(new Error("no socket")));
+  assertEquals([await discovery.discover(100), reports], [0, ["discovery failed: no socket"]]);
+});
+
+Deno.test("the signal ends the wait of a pass", async () => {
+  const { discovery, controller } = rounds(async (before) => {
+    await before({ number: 0, probes: 500, spent: 0, found: 0 });
+  });
+  assertEquals(await discovery.discover(10), 0);
+  controller.abort();
+  await discovery.end();
+});

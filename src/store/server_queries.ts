@@ -4,7 +4,7 @@
  * @module
  */
 import { type Endpoint, parseAddress } from "../core/address.ts";
-import { type Database, isInList, listValue } from "./database/database.ts";
+import { type Database, isInList, listValue, type Row } from "./database/database.ts";
 import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
 import {
   isBehind,
@@ -142,14 +142,18 @@ export const ONLINE_TIMES: string =
   "left join (select server, max(at) as at from events where kind = 'online' group by server) w " +
   "on w.server = s.id";
 
-/** The endpoint, the protocols, the requested name and the state of a server. */
-export interface StoredEndpoint {
+/** The endpoint and the protocols of a server. */
+export interface KnownEndpoint {
   /** `servers.key`. */
   readonly key: string;
   /** The address and the port. */
   readonly endpoint: Endpoint;
   /** The protocols of the last reply. Servers with the same text in the database share a list. */
   readonly protocols: readonly string[];
+}
+
+/** The endpoint, the protocols, the requested name and the state of a server. */
+export interface StoredEndpoint extends KnownEndpoint {
   /** The name by which the server was requested, as in `requested_as`. */
   readonly requestedAs: string | null;
   /** Whether the server counts as online. */
@@ -158,6 +162,49 @@ export interface StoredEndpoint {
   readonly since: number;
   /** When it was last probed, Unix milliseconds. */
   readonly probedAt: number;
+}
+
+/**
+ * Returns a function that reads the endpoint and the protocols of a row; `undefined`: the address cannot
+ * be read.
+ */
+function endpointReader(
+  onBroken: ((cell: BrokenCell) => void) | undefined,
+): (row: Row) => KnownEndpoint | undefined {
+  const lists = new Map<string, readonly string[] | null>();
+  return (row) => {
+    const [key, text, address] = [
+      String(row.key),
+      String(row.protocols),
+      parseAddress(String(row.address)),
+    ];
+    let protocols = lists.get(text);
+    if (protocols === undefined) lists.set(text, protocols = readTexts(text));
+    if (protocols === null) onBroken?.({ key, column: "protocols" });
+    if (address === undefined) {
+      onBroken?.({ key, column: "address" });
+      return undefined;
+    }
+    const endpoint = { address, port: Number(row.port) };
+    return { key, endpoint, protocols: protocols ?? NONE };
+  };
+}
+
+/**
+ * Streams the endpoints and protocols of all servers, in no order: in half the time of
+ * {@linkcode allEndpoints}.
+ *
+ * @param onBroken As for {@linkcode selectServers}. A server whose address cannot be read is left out.
+ */
+export async function* knownEndpoints(
+  database: Database,
+  onBroken?: (cell: BrokenCell) => void,
+): AsyncIterable<KnownEndpoint> {
+  const read = endpointReader(onBroken);
+  for await (const row of database.stream("select key, address, port, protocols from servers")) {
+    const known = read(row);
+    if (known !== undefined) yield known;
+  }
 }
 
 /**
@@ -172,25 +219,17 @@ export async function* allEndpoints(
   const sql = "select s.key, s.address, s.port, s.protocols, s.requested_as, s.first_seen, " +
     "t.online, t.replied_at, t.probed_at, w.at as online_at " +
     `from servers s join server_state t on t.server = s.id ${ONLINE_TIMES}`;
-  const lists = new Map<string, readonly string[] | null>();
+  const read = endpointReader(onBroken);
   for await (const row of database.stream(sql)) {
-    const { port, requested_as: requestedAs, first_seen: found } = row;
-    const [key, online] = [String(row.key), row.online === 1];
-    const [text, address] = [String(row.protocols), parseAddress(String(row.address))];
-    let protocols = lists.get(text);
-    if (protocols === undefined) lists.set(text, protocols = readTexts(text));
-    if (protocols === null) onBroken?.({ key, column: "protocols" });
-    if (address === undefined) {
-      onBroken?.({ key, column: "address" });
-      continue;
-    }
+    const known = read(row);
+    if (known === undefined) continue;
+    const { requested_as: requestedAs, first_seen: found } = row;
+    const online = row.online === 1;
     yield {
-      key,
+      ...known,
       online,
       since: Number((online ? row.online_at : row.replied_at) ?? found),
       probedAt: Number(row.probed_at),
-      endpoint: { address, port: Number(port) },
-      protocols: protocols ?? NONE,
       requestedAs: requestedAs === null ? null : String(requestedAs),
     };
   }

@@ -9,6 +9,7 @@ import {
   allEndpoints,
   allServers,
   countServers,
+  knownEndpoints,
   lastServerId,
   selectServers,
   serversAfter,
@@ -279,6 +280,11 @@ onEngines("all servers, those after a number, and all endpoints are streamed", a
   const all = ["1 ", "2 raknet,query", "3 raknet,query", "4 raknet,query", "5 slp"];
   const isSqlite = db.engine === "sqlite";
   assertEquals(found.sort(), all.filter((one) => !isSqlite || !one.startsWith("2")));
+  const known = await Array.fromAsync(knownEndpoints(db));
+  assertEquals(
+    known.map(({ endpoint: { port }, protocols }) => `${port} ${protocols}`).sort(),
+    found,
+  );
   assertEquals(broken.sort(), [
     "127.0.0.1:1 protocols",
     ...isSqlite ? ["127.0.0.1:2 address"] : [],

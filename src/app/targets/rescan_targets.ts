@@ -9,7 +9,8 @@ import { countOf } from "../../core/quantities.ts";
 import { jitterOf, overdue, PRIOR_SCALE } from "../../discovery/freshness.ts";
 import { sweptProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { allEndpoints } from "../../store/server_queries.ts";
+import { allEndpoints, knownEndpoints } from "../../store/server_queries.ts";
+import type { Database } from "../../store/database/database.ts";
 import { readOptOuts } from "../../store/opt_outs.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openStore, readStore } from "../../store/open_store.ts";
@@ -59,8 +60,7 @@ async function readKnown(
   report: (line: string) => void,
   allProtocols: readonly Protocol[],
 ): Promise<RescanServers> {
-  const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
-  await using database = await open(place, environment);
+  await using database = await openKnown(place, written, environment);
   return await withDatabaseErrors("read", database, async () => {
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);
@@ -82,6 +82,16 @@ async function readKnown(
     found.sort((a, b) => b.overdue - a.overdue);
     return { servers: found.map(({ server }) => server), optedOut };
   });
+}
+
+/** Opens a database that is read. If it is also written, its schema is upgraded. */
+async function openKnown(
+  place: DatabaseLocation,
+  written: readonly DatabaseLocation[],
+  environment: ConnectionEnvironment,
+): Promise<Database> {
+  const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
+  return await open(place, environment);
 }
 
 /** The protocols of a row that this program supports. */
@@ -153,7 +163,7 @@ export async function knownBefore(
   const place = parseDatabaseLocation(text);
   const { servers, optedOut } = place === undefined
     ? { servers: await knownInFile(text, protocols, report), optedOut: [] }
-    : await readKnown(place, written, environment, report, protocols);
+    : await knownIn(place, written, environment, report, protocols);
   const names = sweptProtocols(protocols).map(({ name }) => name);
   const ipv4 = servers.filter(({ endpoint }) => family(endpoint.address) === 4);
   const usable = ipv4.filter(({ protocols }) => names.some((name) => protocols.includes(name)));
@@ -172,6 +182,31 @@ export async function knownBefore(
     report(`blocksweep: ${path}: ignored ${left}: adaptive scans are for IPv4`);
   }
   return { servers: usable, optedOut };
+}
+
+/** The servers of a database, in no order. */
+async function knownIn(
+  place: DatabaseLocation,
+  written: readonly DatabaseLocation[],
+  environment: ConnectionEnvironment,
+  report: (line: string) => void,
+  allProtocols: readonly Protocol[],
+): Promise<RescanServers> {
+  await using database = await openKnown(place, written, environment);
+  return await withDatabaseErrors("read", database, async () => {
+    const optedOut = await readOptOuts(database);
+    const optedOutSet = new AddressSet(optedOut);
+    const onBroken = brokenCellReporter(database.name, report);
+    const spoken = new Map<readonly string[], readonly string[]>(); // each list once
+    const servers: KnownServer[] = [];
+    for await (const { endpoint, protocols: names } of knownEndpoints(database, onBroken)) {
+      if (optedOutSet.has(endpoint.address)) continue;
+      const protocols = spoken.get(names) ?? spokenOf(names, allProtocols);
+      spoken.set(names, protocols);
+      servers.push({ endpoint, protocols });
+    }
+    return { servers, optedOut };
+  });
 }
 
 /** The servers in a file of rows. A server without a protocol counts as known in all of them. */

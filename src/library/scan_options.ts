@@ -79,7 +79,7 @@ export interface ScanOptions extends ScanOrWatchOptions {
    */
   readonly known?: string;
   /**
-   * Maximum number of probes of an adaptive scan to one /24 in each protocol.
+   * Maximum number of probes of an adaptive scan to one /24. The protocols share it.
    *
    * @default 16384
    */

@@ -6,7 +6,11 @@
 import type { DiscoveryTargets, IPv4Endpoint } from "../../discovery/contract.ts";
 import { AdaptiveDiscovery } from "../../discovery/discovery.ts";
 import { sweptProtocols } from "../../protocols/list.ts";
-import type { AdaptiveScan, AdaptiveSetup } from "../../scan/adaptive/adaptive_setup.ts";
+import {
+  type AdaptiveScan,
+  type AdaptiveSetup,
+  netBudgetOfEach,
+} from "../../scan/adaptive/adaptive_setup.ts";
 import { parsePassRecord, replayPasses } from "../../scan/adaptive/pass_record.ts";
 import type { ScanSelection } from "../../scan/scan_setup.ts";
 import { type Range, RangeSet } from "../../targets/ranges.ts";
@@ -31,7 +35,11 @@ export function newDiscovery(
       protocol === name && typeof address === "number" ? [{ address, port }] : []
     ),
   }));
-  return new AdaptiveDiscovery({ targets, seed: seed!, netBudget });
+  return new AdaptiveDiscovery({
+    targets,
+    seed: seed!,
+    netBudget: netBudgetOfEach(netBudget, targets.length),
+  });
 }
 
 /**

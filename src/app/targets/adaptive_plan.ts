@@ -10,6 +10,7 @@ import {
   type AdaptiveBudget,
   type AdaptiveScan,
   budgetProbes,
+  netBudgetOfEach,
   passProbes,
   type PassScale,
 } from "../../scan/adaptive/adaptive_setup.ts";
@@ -77,6 +78,7 @@ function planBudget(
   const densities = sweptProtocols(protocols).map(({ name }) =>
     densityOf(segmentsOf(addresses, (bits) => ports(name, bits)))
   );
+  const ofEach = netBudgetOfEach(netBudget, densities.length);
   return {
     ...scale,
     budget: probes,
@@ -85,7 +87,7 @@ function planBudget(
     // The second look probes again what did not reply.
     perNetwork: Math.min(
       probes,
-      densities.reduce((sum, { net }) => sum + Math.min(2 * net, netBudget), 0),
+      densities.reduce((sum, { net }) => sum + Math.min(2 * net, ofEach), 0),
     ),
     stopBelow,
     bytes,

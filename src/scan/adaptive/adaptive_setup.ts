@@ -41,6 +41,11 @@ export interface NextPass {
   readonly found: number;
 }
 
+/** The part of the network budget that each of several protocols has. */
+export function netBudgetOfEach(netBudget: number, protocols: number): number {
+  return Math.max(1, Math.floor(netBudget / protocols));
+}
+
 /** The rate that passes are planned for if there is no limit, probes per second. */
 export const UNLIMITED_RATE = 100_000;
 /** The least duration of a pass, seconds: fewer passes wait less for replies. */

@@ -96,7 +96,7 @@ Deno.test("the plan counts the passes that spend the budget", async () => {
     budget: 65_536,
     known: 0,
     passes: 14, // 13 of 5,000 probes, and the rest
-    perNetwork: 2 * 16_384,
+    perNetwork: 16_384,
     stopBelow: 0,
   });
   assertEquals([limitedBy, seconds], ["rate", 65.536]);
@@ -108,7 +108,7 @@ Deno.test("the plan counts the passes that spend the budget", async () => {
   const { plan: { adaptive: whole } } = await prepared({ budget: "12h", ports: "9000" });
   assertEquals([whole?.budget, whole?.perNetwork], [evenSweep, 2 * 2 * 256]);
   const { plan: { adaptive: capped } } = await prepared({ netBudget: 300 });
-  assertEquals(capped?.perNetwork, 600);
+  assertEquals(capped?.perNetwork, 300);
 });
 
 Deno.test("a pass has a twentieth of the probes so far, and at least 5 s at the rate", () => {

@@ -25,7 +25,7 @@ Deno.test("the dry run of an adaptive scan prints its ports, budget, passes and 
     "1,048,576 probes of 421,527,552, 50% of one for each address",
   );
   assertEquals(plan.get("passes"), "about 69, each planned from the servers of those before");
-  assertEquals(plan.get("networks"), "at most 32,768 probes to a /24");
+  assertEquals(plan.get("networks"), "at most 16,384 probes to a /24");
   assert(/^\d+ kB for the counters; more as servers are found$/.test(plan.get("memory")!));
   // 1,049 s of sending, 68 waits of 2 s, and the cooldown of 5 s
   assertEquals(plan.get("duration"), "00:19:50 until the budget is spent");

@@ -193,7 +193,8 @@ export const ADAPTIVE = {
       commands: ["scan"],
       takes: COUNT,
       defaultText: `${DEFAULTS.adaptive.netBudget}`,
-      help: "with --adaptive: maximum number of probes to a /24 in each protocol",
+      help:
+        "with --adaptive: maximum number of probes to a /24 in all passes; the protocols share it",
     },
   ],
 } as const satisfies OptionGroup;

@@ -20,11 +20,6 @@ import { Planner } from "./planner.ts";
 import { RankOrder } from "./counters/rank_order.ts";
 import { CostsByLevel, levelBelow, scoreOf, waterLevel } from "./pass/water_level.ts";
 
-/** Shares of a pass: of all probes before it, and of one probe for each target address. */
-const OF_SPENT = 0.05;
-const OF_EVEN_SWEEP = 0.0005;
-/** Shortest duration of a pass, s. */
-const MIN_SECONDS = 5;
 /** Candidates below this share of the last water level are looked at only if the pass lacks some. */
 const BELOW_LEVEL = 0.25;
 /** A pass is filled up while it lacks more than this share of its probes, so many times at most. */
@@ -81,17 +76,6 @@ export class AdaptiveDiscovery implements Discovery {
   /** Memory of the counters, bytes. */
   get bytes(): number {
     return this.#planners.reduce((sum, { bytes }) => sum + bytes, 0);
-  }
-
-  /**
-   * The usual number of probes of the next pass: a share of those before, so that the number of
-   * passes grows slowly, but at least five seconds at the rate.
-   *
-   * @param rate Packets per second.
-   */
-  nextBudget(rate: number): number {
-    const share = Math.max(OF_SPENT * this.#spent, OF_EVEN_SWEEP * this.evenSweep);
-    return Math.ceil(Math.max(share, MIN_SECONDS * rate));
   }
 
   /**
@@ -171,7 +155,7 @@ export class AdaptiveDiscovery implements Discovery {
       const hot = this.#choose(level, share, left, caps);
       const dug = this.#dig(level, left - hot, caps);
       const lack = left - hot - dug;
-      if (lack === probes) this.#fill(probes, caps);
+      if (lack === probes && this.#choose(0, 0, probes, caps) === 0) this.#fill(probes, caps);
       if (lack <= LACK * probes || level === 0 || fill === FILLS) return scoreOf(level);
       left -= dug;
       cold = this.#planners.map((planner) => planner.coldCosts(caps));

@@ -279,11 +279,3 @@ Deno.test("passes are planned and folded in turn", () => {
   discovery.plan(INPUT);
   assertThrows(() => discovery.plan(INPUT), Error, "not folded");
 });
-
-Deno.test("the usual budget grows with the probes, from five seconds at the rate", () => {
-  const discovery = discoveryOf(ADDRESSES);
-  assertEquals(discovery.nextBudget(100), 500);
-  assertEquals(discovery.nextBudget(1), Math.ceil(0.0005 * 2 ** 18));
-  run(discovery, INPUT, 3);
-  assertEquals(discovery.nextBudget(1), Math.ceil(0.05 * discovery.spent));
-});

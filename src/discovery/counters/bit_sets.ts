@@ -16,7 +16,7 @@ export function bitAt(bits: number, index: number): number {
   let position = 0;
   // halves: skip the lower half while it contains too few set bits
   for (let half = 16; half > 0; half >>= 1) {
-    const below = bitCount(bits >>> position & 2 ** half - 1);
+    const below = bitCount(bits >>> position & (1 << half) - 1);
     if (below > index) continue;
     index -= below;
     position += half;

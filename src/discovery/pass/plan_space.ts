@@ -7,7 +7,7 @@ import type { Endpoint } from "../../core/address.ts";
 import { Endpoints } from "../../core/endpoints.ts";
 import { Permutation } from "../../targets/permutation.ts";
 import type { ProbeSpace } from "../../targets/space.ts";
-import { bitAt, bitCount } from "../counters/bit_sets.ts";
+import { bitAt } from "../counters/bit_sets.ts";
 import type { ColdCells } from "../counters/cold_cells.ts";
 import type { HotPass } from "./hot_pass.ts";
 import type { Hosts } from "../counters/hosts.ts";
@@ -59,7 +59,9 @@ export class PlanSpace implements ProbeSpace {
   readonly size: number;
   /** Cold /24s of which a part are targets, by their network. */
   readonly #partial = new SliceList();
-  /** The endpoints in /20s before each group of whole /20s. */
+  /** For each /20 whose cold /24s are whole targets, the endpoints of the pass in them. */
+  readonly #probes: Uint16Array;
+  /** The sums of these before each group. */
   readonly #sums: Uint32Array;
   readonly #starts: Starts;
   readonly #permutation: Permutation;
@@ -74,13 +76,14 @@ export class PlanSpace implements ProbeSpace {
    */
   constructor(private readonly units: PlannedUnits, seed: number, pass: number) {
     const { cold, pass: { slices, hostProbes }, known } = units;
+    this.#probes = new Uint16Array(cold.length);
     this.#sums = new Uint32Array(Math.ceil(cold.length / GROUP));
     let sum = 0;
     for (let block = 0; block < cold.length; block++) {
       if (block % GROUP === 0) this.#sums[block / GROUP] = sum;
       if (cold.ranks[block] === 0) continue;
       if (cold.isPartial(block)) this.#addPartial(block);
-      else sum += this.#wholeProbes(block);
+      else sum += this.#probes[block] = cold.probesOf(block, cold.ranks[block]);
     }
     const partial = sum;
     const first = partial + this.#partial.size;
@@ -134,13 +137,6 @@ export class PlanSpace implements ProbeSpace {
     return isPlanned(units, address, index);
   }
 
-  /** Endpoints of a /20 whose cold /24s are whole targets. */
-  #wholeProbes(block: number): number {
-    const { cold } = this.units;
-    const ranks = cold.ranks[block];
-    return ranks === 0 || cold.isPartial(block) ? 0 : ranks * bitCount(cold.networks[block]);
-  }
-
   /** Adds the targets in the planned ranks of each cold /24 of a /20. */
   #addPartial(block: number): void {
     const { universe, cold, order } = this.units;
@@ -169,9 +165,7 @@ export class PlanSpace implements ProbeSpace {
     }
     let block = low * GROUP;
     let rest = number - this.#sums[low];
-    for (let size = this.#wholeProbes(block); rest >= size; size = this.#wholeProbes(++block)) {
-      rest -= size;
-    }
+    while (rest >= this.#probes[block]) rest -= this.#probes[block++];
     // the /24s of the /20 in turn, all ranks of each
     const ranks = cold.ranks[block];
     const at = Math.floor(rest / ranks);

@@ -22,7 +22,15 @@ export interface Datagram {
   readonly port: number;
   /** Whether the server sent it. */
   readonly isReply: boolean;
+  /** Whether the server had replied before: further probes of such servers measure the loss. */
+  readonly isRepeated: boolean;
 }
+
+/**
+ * The period in which datagrams are counted for a limit per second, seconds: the system may delay
+ * the first of them.
+ */
+const SECOND = 0.95;
 
 /**
  * Captures the datagrams of all programs in this network namespace while a function runs.
@@ -63,6 +71,7 @@ export async function captured(run: () => Promise<void>): Promise<Datagram[]> {
 /** Parses a capture file that arrives in parts. */
 class Records {
   readonly datagrams: Datagram[] = [];
+  readonly #replied = new Set<number>();
   #rest = new Uint8Array(0);
   #skip = FILE_HEADER;
 
@@ -77,20 +86,23 @@ class Records {
       const end = at + RECORD_HEADER + view.getUint32(at + 8, true);
       if (end > bytes.length) break;
       const time = view.getUint32(at, true) + view.getUint32(at + 4, true) / 1e6;
-      this.datagrams.push(datagramOf(view, at + RECORD_HEADER + ETHERNET, time));
+      this.#add(view, at + RECORD_HEADER + ETHERNET, time);
       at = end;
     }
     this.#rest = bytes.subarray(at);
   }
-}
 
-/** Reads the headers of IPv4 and UDP. */
-function datagramOf(view: DataView, ip: number, at: number): Datagram {
-  const udp = ip + 4 * (view.getUint8(ip) & 15);
-  const [from, to] = [view.getUint16(udp), view.getUint16(udp + 2)];
-  const isReply = from >= SERVER_PORTS.first && from <= SERVER_PORTS.last;
-  const address = view.getUint32(ip + (isReply ? 12 : 16));
-  return { at, address, port: isReply ? from : to, isReply };
+  /** Reads the headers of IPv4 and UDP. */
+  #add(view: DataView, ip: number, at: number): void {
+    const udp = ip + 4 * (view.getUint8(ip) & 15);
+    const [from, to] = [view.getUint16(udp), view.getUint16(udp + 2)];
+    const isReply = from >= SERVER_PORTS.first && from <= SERVER_PORTS.last;
+    const address = view.getUint32(ip + (isReply ? 12 : 16));
+    const port = isReply ? from : to;
+    const key = address * 65536 + port;
+    this.datagrams.push({ at, address, port, isReply, isRepeated: this.#replied.has(key) });
+    if (isReply) this.#replied.add(key);
+  }
 }
 
 /** How many datagrams a scan had sent when it had found shares of the servers; 0: never. */
@@ -141,7 +153,7 @@ export function mostPerSecond(sent: readonly Datagram[], size: number): number {
   let most = 0;
   for (const { at, address } of sent) {
     const net = Math.floor(address / size);
-    const recent = (times.get(net) ?? []).filter((time) => time > at - 1);
+    const recent = (times.get(net) ?? []).filter((time) => time > at - SECOND);
     recent.push(at);
     times.set(net, recent);
     most = Math.max(most, recent.length);

@@ -3,7 +3,12 @@ import { assertEquals } from "@std/assert";
 import { type Address, formatEndpoint } from "../../src/core/address.ts";
 import { audit, type AuditRules } from "../../src/fleet/judge/audit.ts";
 import type { Faults } from "../../src/fleet/simulate/network/faults.ts";
-import { drawFleet, type FleetHost, type FleetPlan } from "../../src/fleet/simulate/draw_fleet.ts";
+import {
+  drawFleet,
+  entriesOf,
+  type FleetHost,
+  type FleetPlan,
+} from "../../src/fleet/simulate/draw_fleet.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { type RowsVerdict, verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
 import { leadProtocol } from "../../src/inspect/interview.ts";
@@ -222,7 +227,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     verify: options.interviews.verify,
   };
   const verdict = verifyAgainstManifest(
-    hosts.map(({ entry }) => entry),
+    entriesOf(hosts),
     sink.rows,
     selection,
     "ndjson",

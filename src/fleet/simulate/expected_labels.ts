@@ -65,6 +65,7 @@ const javaLabels: Readonly<Record<string, Labelled>> = {
 const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
   bds: { raknet: built("BDS") },
   bdsTwoPorts: { raknet: built("BDS") },
+  bdsEveryPort: { raknet: built("BDS") },
   bdsRepeats: { raknet: built("BDS") },
   bdsFull: { raknet: built("BDS") },
   bdsBans: { raknet: built("BDS") },

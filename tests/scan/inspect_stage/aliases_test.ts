@@ -261,6 +261,15 @@ Deno.test("a server on two ports has one row and one alias row", async () => {
   }
 });
 
+Deno.test("a server on every port has one row, and an alias row for each further port", async () => {
+  const range = { start: 0x7f100000, end: 0x7f100040 };
+  const fleet = { servers: 3, range, seed: 8, software: ["bdsEveryPort"] };
+  const ports = () => Array.from({ length: 20 }, (_, i) => 19120 + i);
+  const { rows, verdict, state } = await scanFleet({ fleet, ports });
+  assertEquals(verdict.faults, []);
+  assertEquals([rows.length, state.aliases], [60, 57]);
+});
+
 Deno.test("scan() counts no aliases in a mixed fleet", async () => {
   const fleet = { servers: 150, range: { start: 0x7f100000, end: 0x7f100200 }, seed: 4 };
   const { rows, state } = await scanFleet({ fleet });

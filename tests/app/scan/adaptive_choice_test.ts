@@ -14,8 +14,13 @@ import { contextOf } from "../../../src/library/common_options.ts";
 import { givenOptions } from "../../../src/library/given_options.ts";
 import type { ScanOptions } from "../../../src/library/scan_options.ts";
 import { budgetProbes, passProbes } from "../../../src/scan/adaptive/adaptive_setup.ts";
+import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
+import { openStore } from "../../../src/store/open_store.ts";
+import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
+import { Store } from "../../../src/store/store.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { networkOf } from "../../../src/targets/parts.ts";
+import { record } from "../../store/records.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
 
 /** A prepared adaptive scan, which was not run. */
@@ -178,6 +183,24 @@ Deno.test("--known reads the servers of a file that speak a protocol of the scan
       InputError,
       "there is no server with an IPv4 address in it",
     );
+  }));
+
+Deno.test("--known reads the servers of a database, and excludes those that opted out", () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/known.db`;
+    await using database = await openStore(
+      parseDatabaseLocation(path)!,
+      connectionEnvironment(() => {}),
+    );
+    const rows = [[7, "raknet"], [8, "raknet"], [9, "slp"]] as const;
+    const records = rows.map(([port, protocol]) =>
+      record(port, { host: `10.0.0.${port}`, protocol, protocols: [protocol] })
+    );
+    await new Store(database, () => Promise.resolve()).write(records);
+    await database.script("insert into opt_outs (address, noted_at) values ('10.0.0.8', 1)");
+    const { adaptive, named } = await prepared({ known: path, protocol: ["raknet"] });
+    assertEquals(adaptive!.known.map(({ endpoint }) => formatEndpoint(endpoint)), ["10.0.0.7:7"]);
+    assertEquals(named.targets.omitted.chosen, 1n);
   }));
 
 Deno.test("the shards of an adaptive scan are large networks, and their budgets those of their targets", async () => {

@@ -67,6 +67,21 @@ Deno.test("the block shows progress, speeds with figures, losses and the latest 
   ]);
 });
 
+Deno.test("the block of an adaptive scan has its yield and its estimate, and no number of passes", () => {
+  const estimate = { found: 40, total: 99.6, low: 80, high: 120, skipped: [] };
+  const state = stateOf({
+    adaptive: {
+      ...{ spent: 9000, budget: 20_000, evenSweep: 40_000, found: 41, recentYield: 4321.4 },
+      ...{ level: 100, estimates: [{ protocol: "raknet", estimate }] },
+    },
+  });
+  assertEquals(
+    scanBlockLines(view({ state }), 120)[1],
+    "          pass 2  4,321 per million probes now  40 on default ports of about 100  " +
+      "18,000 sent  430 rows written",
+  );
+});
+
 Deno.test("losses are shown by cause, and those that do not fit are left out", () => {
   const canaries = {
     sent: 1000,

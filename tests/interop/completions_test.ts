@@ -58,6 +58,7 @@ Deno.test("bash completes commands, options and files", () =>
         "import",
         "prune",
         "watch",
+        "crawl",
       ]
     ) {
       assertEquals(await offers(command, "my"), "my *.ndjson", command);

@@ -6,10 +6,21 @@
  */
 import type { RecentYield } from "../../discovery/freshness.ts";
 import type { Clock } from "../../net/clock.ts";
-import type { NextPass } from "../../scan/adaptive/adaptive_setup.ts";
 
 /** Minimum time between the starts of two rounds, milliseconds: a round begins with all known servers. */
 const MIN_ROUND_MS = 3_600_000;
+
+/** A pass of a round that is to be planned. */
+export interface RoundPass {
+  /** Number of probes that it would have. */
+  readonly probes: number;
+  /** Number of probes of the passes before it. */
+  readonly spent: number;
+  /** Number of new servers that they found. */
+  readonly found: number;
+  /** Number of known servers, with which the round begins. */
+  readonly known: number;
+}
 
 /** Options of {@linkcode DiscoveryRounds}. */
 export interface DiscoveryRoundsOptions {
@@ -18,8 +29,8 @@ export interface DiscoveryRoundsOptions {
    *
    * @param beforePass Has to be awaited before each pass; returns its maximum number of probes.
    */
-  readonly run: (beforePass: (pass: NextPass) => Promise<number>) => Promise<void>;
-  /** Gets what the passes found. Pass 0 does not count: it probes known servers. */
+  readonly run: (beforePass: (pass: RoundPass) => Promise<number>) => Promise<void>;
+  /** Gets what the passes found. Those that probe known servers do not count. */
   readonly recentYield: RecentYield;
   /** A pass has at least this number of probes, if it would have more. */
   readonly minProbes: number;
@@ -34,7 +45,7 @@ export interface DiscoveryRoundsOptions {
 
 /** A pass that waits for its probes. */
 interface WaitingPass {
-  readonly pass: NextPass;
+  readonly pass: RoundPass;
   readonly begin: (probes: number) => void;
 }
 
@@ -67,7 +78,7 @@ export class DiscoveryRounds {
     const after = (await this.#next.promise)?.pass;
     if (after === undefined) return 0; // the round ended without a further pass
     const used = after.spent - before.spent;
-    if (before.number > 0 && used > 0) recentYield.add(used, after.found - before.found);
+    if (before.spent >= before.known && used > 0) recentYield.add(used, after.found - before.found);
     await onPass();
     return used;
   }
@@ -81,7 +92,7 @@ export class DiscoveryRounds {
     const { run, clock, report, signal } = this.options;
     this.#startedAt = clock.now();
     this.#next = Promise.withResolvers();
-    const beforePass = (pass: NextPass) =>
+    const beforePass = (pass: RoundPass) =>
       new Promise<number>((begin) => {
         signal.addEventListener("abort", () => begin(1), { once: true });
         if (signal.aborted) begin(1);

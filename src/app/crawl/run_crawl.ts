@@ -13,6 +13,7 @@ import { runPreparedWatch, type WatchResult } from "../watch/run_watch.ts";
 import { writeCrawlFile } from "./crawl_file.ts";
 import { DiscoveryRounds } from "./discovery_rounds.ts";
 import { prepareDiscovery } from "./discovery_scan.ts";
+import { NewServers } from "./new_servers.ts";
 import type { PreparedCrawl } from "./prepare_crawl.ts";
 
 /** Part of the budget of a day for which a pass of discovery waits, unless it needs less. */
@@ -54,7 +55,13 @@ export async function runPreparedCrawl(
       const onStart = (started: ScanControls) => {
         controls = started;
       };
-      const { end } = await runPreparedScan(scan, { signal, beforePass, throttle, onStart });
+      const found = new NewServers(polls.servers.map(({ endpoint }) => endpoint));
+      const known = scan.adaptive?.known.length ?? 0;
+      const { end } = await runPreparedScan(scan, {
+        ...{ signal, throttle, onStart },
+        beforePass: (pass) => beforePass({ ...pass, known, found: found.count }),
+        begin: () => [found],
+      });
       controls = undefined;
       if (end.error !== undefined) throw end.error;
     },

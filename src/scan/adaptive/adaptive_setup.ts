@@ -31,14 +31,10 @@ export interface AdaptiveSetup {
 
 /** What is known when the next pass of an adaptive scan is to be planned. */
 export interface NextPass {
-  /** Number of the pass, from 0. */
-  readonly number: number;
   /** Number of probes that it would have. */
   readonly probes: number;
   /** Number of probes of all passes before it. */
   readonly spent: number;
-  /** Number of servers that they found. */
-  readonly found: number;
 }
 
 /** The part of the network budget that each of several protocols has. */

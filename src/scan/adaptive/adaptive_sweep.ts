@@ -140,8 +140,8 @@ export class AdaptiveSweep {
   async #mostProbes(): Promise<number> {
     const { beforePass } = this.#options.hooks ?? {};
     if (beforePass === undefined) return Infinity;
-    const { next: number, spent, found } = this.#adaptive.discovery;
-    return await beforePass({ number, spent, found, probes: this.#nextInput(Infinity).probes });
+    const { spent } = this.#adaptive.discovery;
+    return await beforePass({ spent, probes: this.#nextInput(Infinity).probes });
   }
 
   /**

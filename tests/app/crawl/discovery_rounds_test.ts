@@ -1,11 +1,12 @@
-/** Covers src/app/crawl/discovery_rounds.ts. */
+/** Covers src/app/crawl/discovery_rounds.ts and src/app/crawl/new_servers.ts. */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { DiscoveryRounds } from "../../../src/app/crawl/discovery_rounds.ts";
+import { DiscoveryRounds, type RoundPass } from "../../../src/app/crawl/discovery_rounds.ts";
+import { NewServers } from "../../../src/app/crawl/new_servers.ts";
+import { emptyRecord } from "../../../src/core/record.ts";
 import { RecentYield } from "../../../src/discovery/freshness.ts";
-import type { NextPass } from "../../../src/scan/adaptive/adaptive_setup.ts";
 import { ManualClock } from "../../fakes/manual_clock.ts";
 
-type Before = (pass: NextPass) => Promise<number>;
+type Before = (pass: RoundPass) => Promise<number>;
 
 /** Rounds whose passes find what `run` says. */
 function rounds(run: (before: Before, round: number) => Promise<void>) {
@@ -28,10 +29,10 @@ function rounds(run: (before: Before, round: number) => Promise<void>) {
 Deno.test("passes use the probes that they are given, and their finds are the yield, but for known servers", async () => {
   const most: number[] = [];
   const { discovery, recentYield, counts, controller } = rounds(async (before) => {
-    most.push(await before({ number: 0, probes: 300, spent: 0, found: 0 }));
-    most.push(await before({ number: 1, probes: 500, spent: 250, found: 200 }));
-    most.push(await before({ number: 2, probes: 5000, spent: 700, found: 209 }));
-    await before({ number: 3, probes: 5000, spent: 3700, found: 212 });
+    most.push(await before({ known: 200, probes: 300, spent: 0, found: 0 }));
+    most.push(await before({ known: 200, probes: 500, spent: 250, found: 200 }));
+    most.push(await before({ known: 200, probes: 5000, spent: 700, found: 209 }));
+    await before({ known: 200, probes: 5000, spent: 3700, found: 212 });
   });
   assertEquals(await discovery.discover(299), 0, "too few for the pass");
   assertEquals(await discovery.discover(300), 250);
@@ -48,8 +49,8 @@ Deno.test("passes use the probes that they are given, and their finds are the yi
 
 Deno.test("a round that ended is followed by another one, an hour after its start", async () => {
   const { discovery, clock, counts } = rounds(async (before) => {
-    await before({ number: 0, probes: 10, spent: 0, found: 0 });
-    await before({ number: 1, probes: 10, spent: 10, found: 0 });
+    await before({ known: 200, probes: 10, spent: 0, found: 0 });
+    await before({ known: 200, probes: 10, spent: 10, found: 0 });
   });
   assertEquals(await discovery.discover(100), 10);
   assertEquals(await discovery.discover(100), 0, "the round ends without a pass");
@@ -66,9 +67,20 @@ Deno.test("a round that fails is reported, and uses nothing", async () => {
 
 Deno.test("the signal ends the wait of a pass", async () => {
   const { discovery, controller } = rounds(async (before) => {
-    await before({ number: 0, probes: 500, spent: 0, found: 0 });
+    await before({ known: 200, probes: 500, spent: 0, found: 0 });
   });
   assertEquals(await discovery.discover(10), 0);
   controller.abort();
   await discovery.end();
+});
+
+Deno.test("new servers are counted once, and neither known ones nor further ports of one server", () => {
+  const found = new NewServers([{ address: 0x0a000001, port: 1 }]);
+  const row = (port: number, alias_of: string | null = null) => ({
+    ...emptyRecord({ address: 0x0a000001, port }, 0),
+    alias_of,
+  });
+  found.read([row(1), row(2), row(2), row(3, "10.0.0.1:2")]);
+  found.read([row(2), row(4)]);
+  assertEquals(found.count, 2);
 });

@@ -18,7 +18,13 @@ import { fold } from "./fold.ts";
 import type { Caps } from "./pass/hot_pass.ts";
 import { Planner } from "./planner.ts";
 import { RankOrder } from "./counters/rank_order.ts";
-import { CostsByLevel, levelBelow, scoreOf, waterLevel } from "./pass/water_level.ts";
+import {
+  CostsByLevel,
+  levelBelow,
+  LEVELS_OF_OCTAVE,
+  scoreOf,
+  waterLevel,
+} from "./pass/water_level.ts";
 
 /** Candidates below this share of the last water level are looked at only if the pass lacks some. */
 const BELOW_LEVEL = 0.25;
@@ -140,29 +146,35 @@ export class AdaptiveDiscovery implements Discovery {
     for (const planner of this.#planners) {
       left -= planner.explore(probes * planner.size / even, caps);
     }
-    const lowest = BELOW_LEVEL * this.#level;
+    let lowest = BELOW_LEVEL * this.#level;
     let above = this.#costs(lowest, caps);
     let cold = this.#planners.map((planner) => planner.coldCosts(caps));
     const at = (level: number) =>
       cold.reduce((sum, costs) => sum + costs(scoreOf(level)), above[level]);
-    let level = waterLevel(left, at);
-    if (level <= levelBelow(lowest)) {
-      above = this.#costs(0, caps);
-      level = waterLevel(left, at);
-    }
+    const find = (budget: number) => {
+      const level = waterLevel(budget, at);
+      if (lowest === 0 || level > levelBelow(lowest)) return level;
+      lowest = 0;
+      above = this.#costs(lowest, caps);
+      return waterLevel(budget, at);
+    };
+    let level = find(left);
     for (let fill = 0;; fill++) {
       const share = level === 0 ? 0 : (left - at(level)) / (above[level - 1] - above[level]);
       const hot = this.#choose(level, share, left, caps);
       const dug = this.#dig(level, left - hot, caps);
       const lack = left - hot - dug;
-      if (lack === probes && this.#choose(0, 0, probes, caps) === 0) this.#fill(probes, caps);
-      if (lack <= LACK * probes || level === 0 || fill === FILLS) return scoreOf(level);
+      if (lack <= LACK * probes || level === 0 || fill === FILLS) {
+        if (lack === probes && this.#choose(0, 0, probes, caps) === 0) this.#fill(probes, caps);
+        return scoreOf(level);
+      }
       left -= dug;
       cold = this.#planners.map((planner) => planner.coldCosts(caps));
-      if (fill === 0) above = this.#costs(0, caps);
       const passedOver = Math.max(0, above[level] - hot);
-      const lower = waterLevel(left + passedOver * 2 ** fill, at);
-      level = Math.max(0, Math.min(level - 2 ** fill, lower));
+      const lower = find(left + passedOver * 2 ** fill);
+      // a percent more probes are about as many percent lower
+      const least = Math.ceil(LEVELS_OF_OCTAVE * lack / probes) * 2 ** fill;
+      level = Math.max(0, Math.min(level - least, lower));
     }
   }
 

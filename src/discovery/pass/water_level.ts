@@ -27,6 +27,8 @@ export function floatOf(bits: number): number {
   return FLOAT[0];
 }
 
+/** Number of levels for each power of two. */
+export const LEVELS_OF_OCTAVE = 2 ** (23 - SHIFT);
 /** Number of levels. */
 export const LEVELS = END - LOWEST;
 

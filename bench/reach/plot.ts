@@ -5,7 +5,7 @@ import { createWorld, SIZE } from "./world.ts";
 import { rivalsOnAllPorts } from "./worlds.ts";
 
 /** The picture and its margins, in pixels. */
-const PICTURE = { width: 720, height: 440, left: 56, right: 16, top: 16, bottom: 48 };
+const PICTURE = { width: 720, height: 440, left: 56, right: 32, top: 16, bottom: 48 };
 /** The range of budgets, in A, on a logarithmic axis. */
 const AXIS = { from: 0.001, to: 1 };
 const COLORS = ["#0b62a4", "#c0392b", "#2e8b57", "#7d5ba6", "#666666"];

@@ -138,7 +138,7 @@ export async function lastServerId(database: Database): Promise<number> {
 }
 
 /** When each server last went online, by `servers.id`; null: no event says so. */
-export const ONLINE_TIMES: string =
+const ONLINE_TIMES =
   "left join (select server, max(at) as at from events where kind = 'online' group by server) w " +
   "on w.server = s.id";
 

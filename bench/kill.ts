@@ -36,7 +36,7 @@ import { Random } from "../src/fleet/random.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { usualSelection } from "./shared/jobs.ts";
 import { fileOutputs, type Outputs, postgresOutput } from "./shared/killed_outputs.ts";
-import { after, listed, marksOf, opened, plansIn, textOf, within } from "./shared/moments.ts";
+import { after, listed, marksOf, opened, passesIn, textOf, within } from "./shared/moments.ts";
 import { readOptions } from "./shared/options.ts";
 import { runTimed, scanCommand, start, startFleet } from "./shared/processes.ts";
 import { table } from "./shared/table.ts";
@@ -74,31 +74,40 @@ function wordsOf({ paths, checkpoint }: Outputs, begun: boolean): string[] {
 
 /** What a scan that was not killed planned and found. */
 interface Reference {
-  readonly plans: readonly string[];
+  readonly passes: readonly string[];
   readonly servers: ReadonlySet<string>;
 }
 
-/** Runs a scan to its end, and returns its time and the digests of its plans. */
+/** Runs a scan to its end, and returns its time and its passes. */
 async function finish(
   words: readonly string[],
   checkpoint: string,
-): Promise<{ readonly elapsed: number; readonly plans: readonly string[] }> {
+): Promise<{ readonly elapsed: number; readonly passes: readonly string[] }> {
   const running = runTimed(scanCommand(words, options.engine));
   // The open file can be read after the scan has removed the list.
   using list = await Promise.race([opened(`${checkpoint}.list`), running.then(() => undefined)]);
   const { elapsed } = await running;
   const text = list === undefined ? "" : await new Response(list.readable).text();
-  return { elapsed, plans: plansIn(text) };
+  return { elapsed, passes: passesIn(text) };
+}
+
+/** The first pass in which two scans differ. */
+function passFaults(passes: readonly string[], expected: readonly string[]): string[] {
+  const length = Math.max(passes.length, expected.length);
+  const first = Array.from({ length }, (_, i) => i).find((i) => passes[i] !== expected[i]);
+  return first === undefined ? [] : [`passes differ: ${passes[first]}, not ${expected[first]}`];
 }
 
 /** Runs a scan that is not killed. */
 async function unkilled(): Promise<Reference> {
   const inside = await Deno.makeTempDir({ dir: folder });
   const outputs = fileOutputs(inside, random);
-  const { plans } = await finish(wordsOf(outputs, false), outputs.checkpoint);
+  const { passes } = await finish(wordsOf(outputs, false), outputs.checkpoint);
   const servers = new Set((await outputs.rows()).map(serverId));
-  console.log(`not killed: ${countOf(plans.length, "plan")}, ${countOf(servers.size, "server")}`);
-  return { plans, servers };
+  console.log(
+    `not killed: ${countOf(passes.length, "pass", "passes")}, ${countOf(servers.size, "server")}`,
+  );
+  return { passes, servers };
 }
 
 /** Starts a part of the scan and kills it at a moment. Returns a line of the table. */
@@ -140,7 +149,7 @@ async function run(
   }
   const rate = options.last === "" ? [] : ["--rate", options.last];
   const words = [...wordsOf(outputs, begun), ...rate];
-  const { elapsed, plans } = await finish(words, outputs.checkpoint);
+  const { elapsed, passes } = await finish(words, outputs.checkpoint);
   console.log(table([name, "killed", "lived", "listed", "behind", "gone", "udp", "tcp"], lines));
   const rows = await outputs.rows();
   const ids = rows.map(serverId);
@@ -148,12 +157,12 @@ async function run(
   const expected = entries.filter((one) => reference?.servers.has(serverId(one)) ?? true);
   const verdict = verifyAgainstManifest(expected, rows, selection, "ndjson");
   const faults = await outputs.faults(ids);
-  if (plans.join() !== (reference?.plans ?? plans).join()) faults.push("the plans differ");
+  if (reference !== undefined) faults.push(...passFaults(passes, reference.passes));
   const left = await textOf(outputs.checkpoint) + await textOf(`${outputs.checkpoint}.list`);
   if (left !== "") faults.push("the checkpoint or its list was not removed");
   const ending = `killed ${lines.length} times; the last part took ${elapsed.toFixed(1)} s`;
   console.log(verdictLines(ending, verdict).join("\n"));
-  if (reference !== undefined) console.log(countOf(plans.length, "plan"));
+  if (reference !== undefined) console.log(countOf(passes.length, "pass", "passes"));
   console.log(`${faults.length} other faults, ${gone} listed rows gone\n`);
   for (const fault of faults) console.error(`  ${fault}`);
   return isFlawless(verdict) && faults.length === 0 && gone === 0;

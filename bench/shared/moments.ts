@@ -58,10 +58,16 @@ export async function opened(path: string): Promise<Deno.FsFile> {
   }
 }
 
-/** The digests of an adaptive scan's plans in a checkpoint's list, in the order of the passes. */
-export function plansIn(lines: string): string[] {
-  return lines.split("\n").slice(0, -1).filter((line) => line.startsWith("= "))
-    .map((line) => JSON.parse(line.slice(2)).digest);
+/**
+ * The passes of an adaptive scan in a checkpoint's list, one text for each: what it was planned with,
+ * the digest of its plan, and the servers that it found, in order.
+ */
+export function passesIn(lines: string): string[] {
+  return lines.split("\n").slice(0, -1).filter((line) => line.startsWith("= ")).map((line) => {
+    const { found, ...planned } = JSON.parse(line.slice(2));
+    const servers = (found as { servers: string[] }[]).map((one) => one.servers.toSorted());
+    return JSON.stringify({ ...planned, servers });
+  });
 }
 
 /** The pass and position of each mark, for a table. */

@@ -5,8 +5,8 @@
  * them.
  *
  *     deno run -A bench/adaptive.ts [--servers 800] [--range 127.16.0.0/12] [--seed 1]
- *         [--rate 5000] [--budget 60%] [--limited 200] [--net-rate 20] [--host-rate 2]
- *         [--net-budget 400] [--engine portable]
+ *         [--rate 5000] [--budget 60%] [--limited 200] [--net-rate 50] [--host-rate 5]
+ *         [--net-budget 1000] [--engine portable]
  *
  * It needs root, iproute2 and tcpdump, and runs in a network namespace of its own. All scans are
  * RakNet scans with the same rate. The first two probe port 19132 of `--servers` servers. The third
@@ -48,9 +48,9 @@ const options = readOptions("an even and an adaptive scan of crowded servers, an
   rate: "5000",
   budget: "60%",
   limited: "200",
-  "net-rate": "20",
-  "host-rate": "2",
-  "net-budget": "400",
+  "net-rate": "50",
+  "host-rate": "5",
+  "net-budget": "1000",
   engine: "portable",
 });
 await beFarEnd(import.meta.url);

@@ -60,12 +60,14 @@ export async function opened(path: string): Promise<Deno.FsFile> {
 
 /**
  * The passes of an adaptive scan in a checkpoint's list, one text for each: what it was planned with,
- * the digest of its plan, and the servers that it found, in order.
+ * the digest of its plan, and the servers that it found, in order. The fingerprints of servers are
+ * left out: those whose row was written before a kill have none.
  */
 export function passesIn(lines: string): string[] {
   return lines.split("\n").slice(0, -1).filter((line) => line.startsWith("= ")).map((line) => {
     const { found, ...planned } = JSON.parse(line.slice(2));
-    const servers = (found as { servers: string[] }[]).map((one) => one.servers.toSorted());
+    const servers = (found as { servers: string[] }[])
+      .map((one) => one.servers.map((server) => server.split("/")[0]).toSorted());
     return JSON.stringify({ ...planned, servers });
   });
 }

@@ -141,10 +141,10 @@ export class AdaptiveDiscovery implements Discovery {
    * @returns The level.
    */
   #planUnits(probes: number, caps: Caps): number {
-    const even = this.evenSweep;
+    if (this.evenSweep === 0) return 0;
     let left = probes;
     for (const planner of this.#planners) {
-      left -= planner.explore(probes * planner.size / even, caps);
+      left -= planner.explore(probes * planner.size / this.evenSweep, caps);
     }
     let lowest = BELOW_LEVEL * this.#level;
     let above = this.#costs(lowest, caps);

@@ -28,11 +28,13 @@ const QUANTILE = 1.96;
  */
 export function estimate(planner: Planner, loss: number): Estimate | undefined {
   const poor = planner.cold.poor();
-  const ranks = new Uint16Array(planner.cold.length).fill(sampledRanks(planner, poor));
-  if (planner.cold.length > 0 && ranks.some((count) => count === 0)) return undefined;
-  for (const { from, to } of poor) ranks.fill(lowestRank(planner, from, to), from, to);
+  const tried = triedRanks(planner);
+  const all = sampledRanks(tried, poor);
+  if (all === 0) return undefined;
+  const ranks = new Uint16Array(tried.length).fill(all);
+  for (const { from, to } of poor) ranks.fill(lowest(tried, from, to), from, to);
   const { found, total, variance } = sums(planner, ranks, loss);
-  const [low, high] = interval(total, variance, planner.cold.length === 0 ? 1 : ranks[0]);
+  const [low, high] = interval(total, variance, all);
   return {
     found,
     total: Math.round(Math.max(found, total)),
@@ -43,23 +45,31 @@ export function estimate(planner: Planner, loss: number): Estimate | undefined {
   };
 }
 
-/** The ranks that were probed in all cold /24s outside of poor /12s. */
-function sampledRanks(planner: Planner, poor: readonly { from: number; to: number }[]): number {
-  let [lowest, from] = [ALL_RANKS, 0];
-  for (const range of [...poor, { from: planner.cold.length, to: 0 }]) {
-    lowest = Math.min(lowest, lowestRank(planner, from, range.from));
-    from = range.to;
+/** For each /20, the ranks of the default port that were probed in all of its /24s. */
+function triedRanks({ cold, hot, universe }: Planner): Uint16Array {
+  const tried = cold.tried.map((ranks, block) => cold.members[block] > 0 ? ranks : ALL_RANKS);
+  for (let row = 0; row < hot.length; row++) {
+    const block = universe.indexOf(hot.networks[row] >>> 4);
+    if (hot.ended[row] === 0) tried[block] = Math.min(tried[block], hot.probedRanks(row, 0));
   }
-  return lowest;
+  return tried;
 }
 
-/** The ranks that were probed in all cold /24s of consecutive /20s. */
-function lowestRank({ cold }: Planner, from: number, to: number): number {
-  let lowest = ALL_RANKS;
-  for (let block = from; block < to; block++) {
-    if (cold.members[block] > 0) lowest = Math.min(lowest, cold.tried[block]);
+/** The ranks that were probed in all /20s outside of poor /12s. */
+function sampledRanks(tried: Uint16Array, poor: readonly { from: number; to: number }[]): number {
+  let [ranks, from] = [ALL_RANKS, 0];
+  for (const range of [...poor, { from: tried.length, to: 0 }]) {
+    ranks = Math.min(ranks, lowest(tried, from, range.from));
+    from = range.to;
   }
-  return lowest;
+  return ranks;
+}
+
+/** The ranks that were probed in all of consecutive /20s. */
+function lowest(tried: Uint16Array, from: number, to: number): number {
+  let ranks = ALL_RANKS;
+  for (let block = from; block < to; block++) ranks = Math.min(ranks, tried[block]);
+  return ranks;
 }
 
 /** The servers found, and the estimated number with its variance. */

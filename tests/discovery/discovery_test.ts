@@ -250,6 +250,21 @@ Deno.test("the estimate needs one address of every /24, and is exact when all we
   });
 });
 
+Deno.test("no targets have no servers, and /24s with known servers are sampled before an estimate", () => {
+  const none = discoveryOf(RangeSet.of<number>([]));
+  assertEquals(none.plan(INPUT).probes, 0);
+  assertEquals(none.estimate(0), { found: 0, total: 0, low: 0, high: 0, skipped: [] });
+  const known = SERVERS.slice(0, 1);
+  const network = Math.floor(known[0].address / 256) * 256 - BASE;
+  const discovery = discoveryOf(addressesOf([network, network + 256]), { known });
+  const found = new Set<number>();
+  discovery.fold([resultOf(endpointsOf(discovery.plan(INPUT)), KEYS, found)]);
+  assertEquals(discovery.estimate(0), undefined);
+  discovery.fold([resultOf(endpointsOf(discovery.plan(INPUT)), KEYS, found)]);
+  const { low, high, total } = discovery.estimate(0)!;
+  assert(low <= total && total < high);
+});
+
 Deno.test("the interval of the estimate contains the number of servers in most scans", () => {
   let contained = 0;
   for (let seed = 0; seed < 40; seed++) {

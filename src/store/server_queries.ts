@@ -4,7 +4,7 @@
  * @module
  */
 import { type Endpoint, parseAddress } from "../core/address.ts";
-import { type Database, isInList, listValue, type Row } from "./database/database.ts";
+import { type Database, isInList, listValue, type Row, type Value } from "./database/database.ts";
 import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
 import {
   isBehind,
@@ -190,8 +190,11 @@ function endpointReader(
   };
 }
 
+/** Number of servers that {@linkcode knownEndpoints} reads at a time. */
+const AT_A_TIME = 16_384;
+
 /**
- * Streams the endpoints and protocols of all servers, in no order: in half the time of
+ * Reads the endpoints and protocols of all servers in lists, by number: in a quarter of the time of
  * {@linkcode allEndpoints}.
  *
  * @param onBroken As for {@linkcode selectServers}. A server whose address cannot be read is left out.
@@ -199,11 +202,15 @@ function endpointReader(
 export async function* knownEndpoints(
   database: Database,
   onBroken?: (cell: BrokenCell) => void,
-): AsyncIterable<KnownEndpoint> {
+): AsyncIterable<readonly KnownEndpoint[]> {
   const read = endpointReader(onBroken);
-  for await (const row of database.stream("select key, address, port, protocols from servers")) {
-    const known = read(row);
-    if (known !== undefined) yield known;
+  const sql = "select id, key, address, port, protocols from servers where id > ? " +
+    `order by id limit ${AT_A_TIME}`;
+  for (let last: Value = 0;;) {
+    const rows = await database.rows(sql, [last]);
+    if (rows.length === 0) return;
+    last = rows[rows.length - 1].id;
+    yield rows.map(read).filter((known) => known !== undefined);
   }
 }
 

@@ -199,11 +199,13 @@ async function knownIn(
     const onBroken = brokenCellReporter(database.name, report);
     const spoken = new Map<readonly string[], readonly string[]>(); // each list once
     const servers: KnownServer[] = [];
-    for await (const { endpoint, protocols: names } of knownEndpoints(database, onBroken)) {
-      if (optedOutSet.has(endpoint.address)) continue;
-      const protocols = spoken.get(names) ?? spokenOf(names, allProtocols);
-      spoken.set(names, protocols);
-      servers.push({ endpoint, protocols });
+    for await (const known of knownEndpoints(database, onBroken)) {
+      for (const { endpoint, protocols: names } of known) {
+        if (optedOutSet.has(endpoint.address)) continue;
+        const protocols = spoken.get(names) ?? spokenOf(names, allProtocols);
+        spoken.set(names, protocols);
+        servers.push({ endpoint, protocols });
+      }
     }
     return { servers, optedOut };
   });

@@ -26,14 +26,16 @@ export class KnownServers {
   /** Selects the servers that are targets. */
   constructor({ known, ports }: DiscoveryTargets, universe: Universe) {
     const indexes = new Map(ports.map((port, i) => [port, i]));
-    const keys = new Set<number>();
+    const keys = new Float64Array(known.length);
+    let length = 0;
     for (const { address, port } of known) {
       const index = indexes.get(port);
-      if (index !== undefined && universe.has(address)) keys.add(address * 1024 + index);
+      if (index !== undefined && universe.has(address)) keys[length++] = address * 1024 + index;
     }
-    this.#keys = Float64Array.from(keys).sort();
-    this.#states = new Uint8Array(keys.size);
-    this.#waiting = keys.size;
+    const sorted = keys.subarray(0, length).sort();
+    this.#keys = sorted.filter((key, i) => i === 0 || key !== sorted[i - 1]);
+    this.#states = new Uint8Array(this.#keys.length);
+    this.#waiting = this.#keys.length;
     this.#ports = ports;
   }
 

@@ -28,6 +28,8 @@ import {
 
 /** Candidates below this share of the last water level are looked at only if the pass lacks some. */
 const BELOW_LEVEL = 0.25;
+/** A pass is filled up with probes of at least a quarter of the expectation, if it has any. */
+const OCTAVES_BELOW = 2;
 /** A pass is filled up while it lacks more than this share of its probes, so many times at most. */
 const LACK = 0.02;
 const FILLS = 8;
@@ -159,6 +161,8 @@ export class AdaptiveDiscovery implements Discovery {
       return waterLevel(budget, at);
     };
     let level = find(left);
+    // what is worth far less than the level may cost the budget that better probes need later
+    let floor = Math.max(0, level - OCTAVES_BELOW * LEVELS_OF_OCTAVE);
     for (let fill = 0;; fill++) {
       const share = level === 0 ? 0 : (left - at(level)) / (above[level - 1] - above[level]);
       const hot = this.#choose(level, share, left, caps);
@@ -168,13 +172,17 @@ export class AdaptiveDiscovery implements Discovery {
         if (lack === probes && this.#choose(0, 0, probes, caps) === 0) this.#fill(probes, caps);
         return scoreOf(level);
       }
+      if (level === floor) {
+        if (lack < probes) return scoreOf(level);
+        floor = 0;
+      }
       left -= dug;
       cold = this.#planners.map((planner) => planner.coldCosts(caps));
       const passedOver = Math.max(0, above[level] - hot);
       const lower = find(left + passedOver * 2 ** fill);
       // a percent more probes are about as many percent lower
       const least = Math.ceil(LEVELS_OF_OCTAVE * lack / probes) * 2 ** fill;
-      level = Math.max(0, Math.min(level - least, lower));
+      level = Math.max(floor, Math.min(level - least, lower));
     }
   }
 

@@ -189,7 +189,8 @@ export class ColdCells {
       // rounded up with a probability of the remainder, so that the mean is exact
       const share = this.order.hash(this.universe.blocks[i], ~pass) / 2 ** 32;
       const steps = Math.floor(probes * 256 / members[i] / RANK_STEP + share);
-      const count = Math.min(RANK_STEP * steps, maxRanks, maxRank - tried[i]);
+      const ofLeft = ranks[i] + Math.floor(left * 256 / members[i]);
+      const count = Math.min(RANK_STEP * steps, maxRanks, maxRank - tried[i], ofLeft);
       if (count <= ranks[i]) continue;
       const cost = this.probesOf(i, count) - this.probesOf(i, ranks[i]);
       if (cost > left) continue;

@@ -105,9 +105,13 @@ export class Candidates {
     if (tried[row] < ALL_RANKS) {
       // (servers + prior) / (probes + prior); a known server is KNOWN_WEIGHT of one in a whole /24
       const listed = known[row];
-      const score = (found + KNOWN_WEIGHT * listed + DIG_PRIOR) /
-        (tried[row] + DIG_PROBES + (listed > 0 ? ALL_RANKS * KNOWN_WEIGHT : 0));
-      if (score >= lowest) this.#add(score, Math.min(SLICE, ALL_RANKS - tried[row]), 0, 0, 0);
+      const servers = found + KNOWN_WEIGHT * listed + DIG_PRIOR;
+      const probes = DIG_PROBES + (listed > 0 ? ALL_RANKS * KNOWN_WEIGHT : 0);
+      for (let from = tried[row], slice = 0; from < ALL_RANKS; from += SLICE) {
+        const score = servers / (from + probes);
+        if (score < lowest) break;
+        this.#add(score, Math.min(SLICE, ALL_RANKS - from), 0, slice++, 0);
+      }
       return;
     }
     // of h servers that responded, h loss / (1 - loss) were lost among 256 - h addresses

@@ -107,7 +107,8 @@ export class AdaptiveDiscovery implements Discovery {
     const { probes } = this.#planned;
     let servers = 0;
     this.#planners.forEach((planner, i) => servers += fold(planner, results[i]));
-    this.#recent = [...this.#recent.slice(-1), { servers, probes }];
+    // A host that ends takes back what earlier passes counted for it.
+    this.#recent = [...this.#recent.slice(-1), { servers: Math.max(0, servers), probes }];
     this.#spent += probes;
     this.#next++;
     this.#planned = undefined;

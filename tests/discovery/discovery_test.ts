@@ -161,6 +161,19 @@ Deno.test("known servers that do not fit into the first pass are probed in the n
   assertEquals(probed.sort((a, b) => a - b), known.map(keyOf).sort((a, b) => a - b));
 });
 
+Deno.test("the yield of passes is not negative when a host ends that earlier passes counted", () => {
+  const discovery = discoveryOf(addressesOf([0, 2 ** 16]));
+  const hits = PORTS.slice(0, 8).map((port) => ({ address: BASE + 9, port }));
+  const results = [hits, [], []].map((hits, i) => [
+    { hits, endedHosts: i === 2 ? [BASE + 9] : [], endedNetworks: [] },
+  ]);
+  for (const result of results) {
+    discovery.plan(INPUT);
+    discovery.fold(result);
+  }
+  assertEquals([discovery.found, discovery.recentYield], [1, 0]);
+});
+
 Deno.test("ended hosts and networks are not probed any more, and a host counts as one server", () => {
   const discovery = discoveryOf(ADDRESSES);
   const alias = SERVERS[0].address;

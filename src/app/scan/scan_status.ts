@@ -37,13 +37,15 @@ function rateOf({ rate }: ScanState): Record<string, number | string | null> | n
 /** The passes of an adaptive scan so far, and what they found. */
 function adaptiveOf({ adaptive }: ScanState): Record<string, unknown> | null {
   if (adaptive === undefined) return null;
-  const { spent, budget = null, evenSweep, found, recentYield, estimates, ended = null } = adaptive;
+  const { spent, budget = null, evenSweep, found, recentYield, level } = adaptive;
+  const { estimates, ended = null } = adaptive;
   return {
     spent,
     budget,
     even_sweep: evenSweep,
     found,
     servers_per_million: recentYield,
+    water_level: level,
     estimates: estimates.map(({ protocol, estimate }) => ({
       protocol,
       ...estimate,

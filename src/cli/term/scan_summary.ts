@@ -85,13 +85,15 @@ function adaptiveLines(
   report: AdaptiveReport | undefined,
 ): string[] {
   if (report === undefined) return [];
-  const { spent, evenSweep, recentYield, estimates, ended } = report;
+  const { spent, evenSweep, recentYield, level, estimates, ended } = report;
   const share = evenSweep === 0 ? 0 : 100 * spent / evenSweep;
   const parts = [
     `adaptive: ${countOf(spent, "probe")} in complete passes (${
       digits(share)
     }% of one for each address)`,
-    ...spent === 0 ? [] : [`${digits(recentYield)} servers per million probes at the end`],
+    ...spent === 0 ? [] : [
+      `${digits(recentYield)} servers per million probes at the end (water level ${digits(level)})`,
+    ],
     ...ended === undefined ? [] : [ENDS[ended]],
   ];
   return [

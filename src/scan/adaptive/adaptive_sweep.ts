@@ -114,6 +114,7 @@ export class AdaptiveSweep {
         const last = { pass: discovery.next + 1, position: 0 };
         return { udp: last, tcp: last };
       }
+      this.#report.level = 1e6 * pass.level;
       if (isFirst) this.#addWritten(pass);
       isFirst = false;
       await this.#probe(pass);

@@ -199,7 +199,7 @@ Deno.test("summary() has the estimate of an adaptive scan, and why it ended", ()
     summary({ ...state, adaptive: { ...state.adaptive, ended } }, DONE, SCOPE).slice(3);
   assertEquals(lines("budget"), [
     "adaptive: 8,000,000 probes in complete passes (50% of one for each address), " +
-    "37 servers per million probes at the end, ended because the budget was spent",
+    "37 servers per million probes at the end (water level 9), ended because the budget was spent",
     "raknet: found 3,912 on default ports of about 4,600 (4,000 to 5,300), " +
     "with smaller samples in 10.16.0.0/12, 10.32.0.0/12",
     "packet loss: about 0 % (95 % confidence interval 0 to 8.8 %)",
@@ -219,6 +219,7 @@ Deno.test("the status file and the metrics have the progress of an adaptive scan
     even_sweep: 16e6,
     found: 5100,
     servers_per_million: 37.2,
+    water_level: 9,
     estimates: [{
       ...{ protocol: "raknet", found: 3912, total: 4600.2, low: 4000, high: 5299.6 },
       skipped: ["10.16.0.0/12", "10.32.0.0/12"],

@@ -67,6 +67,7 @@ Deno.test("each pass is planned from the recorded results of the pass before it"
   const { setting, discovery, records } = settingOf(PLAN);
   const { rows, end, state } = await scanFleet(setting);
   assertEquals([end.reason, discovery.next, state.adaptive?.ended], ["done", 3, "budget"]);
+  assertEquals(state.adaptive?.level, 1e6 * ListedPasses.LEVEL);
   assertEquals(hitsOf(records()), [...SERVERS].sort());
   assertEquals(rows.length, SERVERS.size);
   assertEquals(discovery.folded, records().map(({ found }) => found));

@@ -28,6 +28,8 @@ function spaceOf(endpoints: readonly IPv4Endpoint[]): ProbeSpace {
 
 /** Plans one list of endpoints after the other, for one protocol. */
 export class ListedPasses implements Discovery {
+  /** The water level of each pass. */
+  static readonly LEVEL = 0.25;
   /** What each pass was planned with. */
   readonly inputs: PassInput[] = [];
   /** The results of the closed passes. */
@@ -53,7 +55,13 @@ export class ListedPasses implements Discovery {
     const text = JSON.stringify([number, endpoints]);
     const digest = hashOf(new TextEncoder().encode(text)).toString(16).padStart(16, "0");
     const pass = { probes: endpoints.length, space: () => spaceOf(endpoints) };
-    return { number, digest, probes: endpoints.length, level: 0, protocols: [pass] };
+    return {
+      number,
+      digest,
+      probes: endpoints.length,
+      level: ListedPasses.LEVEL,
+      protocols: [pass],
+    };
   }
 
   fold(results: readonly PassResult[]): void {

@@ -160,11 +160,13 @@ export class AdaptiveSweep {
     const within = (cap: number | undefined, least: number) =>
       cap === undefined ? Infinity : Math.max(least, Math.floor(cap * seconds));
     const { sent, lost } = state.canaries;
+    // A resumed scan keeps what earlier runs measured, until it has measured enough itself.
+    const before = this.#adaptive.earlier.at(-1)?.input.lossPerMille ?? USUAL_LOSS;
     return {
       probes,
       perNetwork: within(netRate, MIN_PER_NETWORK),
       perHost: within(hostRate, MIN_PER_HOST),
-      lossPerMille: sent < ENOUGH_CANARIES ? USUAL_LOSS : Math.round(1000 * lost / sent),
+      lossPerMille: sent < ENOUGH_CANARIES ? before : Math.round(1000 * lost / sent),
     };
   }
 

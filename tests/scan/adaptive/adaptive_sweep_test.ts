@@ -113,6 +113,18 @@ Deno.test("an interrupted pass is not recorded, and is probed again as a whole",
   assertEquals(hitsOf([...first.records(), ...second.records()]), [...SERVERS].sort());
 });
 
+Deno.test("a resumed scan plans with the loss that earlier runs measured", async () => {
+  const first = settingOf(PLAN);
+  await scanFleet(first.setting);
+  const [record] = first.records();
+  const input = { ...record.input, lossPerMille: 7 };
+  const { setting, discovery } = settingOf(PLAN, { earlier: [{ ...record, input }] });
+  discovery.plan(input);
+  discovery.fold(record.found);
+  await scanFleet(setting);
+  assertEquals(discovery.inputs.map(({ lossPerMille }) => lossPerMille), [7, 7, 7]);
+});
+
 Deno.test("rows that were written in the open pass are found by it", async () => {
   const { setting, discovery } = settingOf(PLAN, { earlier: [] });
   const written = FOUND.map(endpointOf).find(({ address }) => address < RANGE.start + 128)!;

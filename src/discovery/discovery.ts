@@ -181,9 +181,7 @@ export class AdaptiveDiscovery implements Discovery {
       cold = this.#planners.map((planner) => planner.coldCosts(caps));
       const passedOver = Math.max(0, above[level] - hot);
       const lower = find(left + passedOver * 2 ** fill);
-      // a percent more probes are about as many percent lower
-      const least = Math.ceil(LEVELS_OF_OCTAVE * lack / probes) * 2 ** fill;
-      level = Math.max(floor, Math.min(level - least, lower));
+      level = Math.max(floor, Math.min(level - 2 ** fill, lower));
     }
   }
 

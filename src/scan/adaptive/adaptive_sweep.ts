@@ -107,7 +107,9 @@ export class AdaptiveSweep {
       if (signal.aborted) break;
       const pass = this.#end() ?? discovery.plan(input);
       if (typeof pass === "string" || pass.probes === 0) {
-        this.#report.ended = typeof pass === "string" ? pass : "nothing-left";
+        // what is left of the budget may be too little for any part of a plan
+        const isRest = input.probes === (this.#report.budget ?? Infinity) - discovery.spent;
+        this.#report.ended = typeof pass === "string" ? pass : isRest ? "budget" : "nothing-left";
         if (state.firstProbeAt !== undefined) {
           await sleep(clock, Math.max(0, cooldownMs - BETWEEN_PASSES_MS), signal);
         }

@@ -85,6 +85,9 @@ Deno.test("a scan ends below the wanted number of servers, and when nothing is l
   const all = settingOf(PLAN, { budget: { share: 9 } });
   const { state: whole } = await scanFleet(all.setting);
   assertEquals([whole.adaptive?.ended, all.discovery.next], ["nothing-left", 3]);
+  const rest = settingOf(PLAN, { budget: { probes: 400 } }); // 16 more than the passes have
+  const { state: spent } = await scanFleet(rest.setting);
+  assertEquals([spent.adaptive?.ended, rest.discovery.next], ["budget", 3]);
 });
 
 Deno.test("the caps of a pass follow from its time", async () => {

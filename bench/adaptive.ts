@@ -152,13 +152,13 @@ async function limit(): Promise<void> {
     ["/24, by the plan", mostTo(planned, NET), plan.max_per_network],
     ["host, in all passes", mostTo(planned, HOST), WINDOW.length],
     ["probes, by the plan", planned.length, plan.budget],
-    ["passes, by the plan", passes.length, plan.passes],
   ];
   console.log(table(["limited scan", "sent", "limit"], limits));
   const canaries = sent.filter(({ isRepeated }) => isRepeated);
   console.log(
-    `and ${countOf(canaries.length, "canary probe")}, at most ` +
-      `${mostTo(canaries, NET)} to a /24: the limits per second include them`,
+    `${countOf(passes.length, "pass", "passes")} (${plan.passes} by the plan), and ` +
+      `${countOf(canaries.length, "canary probe")}, at most ${mostTo(canaries, NET)} to a /24: ` +
+      "the limits per second include them",
   );
   for (const [what, sent, limit] of limits) {
     if (sent > limit) faults.push(`${what}: ${sent}, and the limit is ${limit}`);

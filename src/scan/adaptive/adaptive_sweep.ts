@@ -30,6 +30,9 @@ const USUAL_LOSS = 24;
 /** Number of canary probes after which their loss is used. */
 const ENOUGH_CANARIES = 1000;
 
+/** Fewer probes than this, one to each /24 of a /20, may be too few for any part of a plan. */
+const LEAST_PROBES = 16;
+
 /** Pause while the queue of interviews is full, milliseconds. */
 const PAUSE_MS = 10;
 
@@ -107,8 +110,7 @@ export class AdaptiveSweep {
       if (signal.aborted) break;
       const pass = this.#end() ?? discovery.plan(input);
       if (typeof pass === "string" || pass.probes === 0) {
-        // what is left of the budget may be too little for any part of a plan
-        const isRest = input.probes === (this.#report.budget ?? Infinity) - discovery.spent;
+        const isRest = input.probes < LEAST_PROBES;
         this.#report.ended = typeof pass === "string" ? pass : isRest ? "budget" : "nothing-left";
         if (state.firstProbeAt !== undefined) {
           await sleep(clock, Math.max(0, cooldownMs - BETWEEN_PASSES_MS), signal);

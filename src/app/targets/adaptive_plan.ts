@@ -10,6 +10,7 @@ import {
   type AdaptiveBudget,
   type AdaptiveScan,
   budgetProbes,
+  canaryBudget,
   netBudgetOfEach,
   passProbes,
   type PassScale,
@@ -87,7 +88,7 @@ function planBudget(
     // The second look probes again what did not reply.
     perNetwork: Math.min(
       probes,
-      densities.reduce((sum, { net }) => sum + Math.min(2 * net, ofEach), 0),
+      densities.reduce((sum, { net }) => sum + Math.min(2 * net, ofEach), canaryBudget(netBudget)),
     ),
     stopBelow,
     bytes,

@@ -37,9 +37,14 @@ export interface NextPass {
   readonly spent: number;
 }
 
-/** The part of the network budget that each of several protocols has. */
+/** The part of the network budget that each of several protocols has for its passes. */
 export function netBudgetOfEach(netBudget: number, protocols: number): number {
-  return Math.max(1, Math.floor(netBudget / protocols));
+  return Math.max(1, Math.floor((netBudget - canaryBudget(netBudget)) / protocols));
+}
+
+/** The part of the network budget that is for canary probes. */
+export function canaryBudget(netBudget: number): number {
+  return Math.floor(netBudget / 64);
 }
 
 /** The rate that passes are planned for if there is no limit, probes per second. */

@@ -13,6 +13,8 @@ import { PassTally } from "../../sweep/canaries/pass_tally.ts";
 import { RateSearch } from "../../sweep/rate/rate_search.ts";
 import type { ProbeKind } from "../../sweep/probe_kind.ts";
 import { seedOf } from "../random_numbers.ts";
+import { networkOf } from "../../targets/parts.ts";
+import { canaryBudget } from "../adaptive/adaptive_setup.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 
@@ -70,7 +72,9 @@ export class LossAndRate {
     const { io: { clock, state, random }, limits: { cooldownMs } } = options;
     const { throttle } = parts;
     const { tokens, optedOut, floods, interviewed } = tables;
-    const isExcluded = (address: Address) => optedOut.has(address) || floods.has(address);
+    const spent = canaryCounts(options);
+    const isExcluded = (address: Address) =>
+      optedOut.has(address) || floods.has(address) || spent?.isSpent(address) === true;
     this.#kinds = new Map(parts.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
     this.passes = new PassTally(state.canaries);
@@ -87,6 +91,7 @@ export class LossAndRate {
       mayProbe: (endpoint) =>
         isExcluded(endpoint.address) ? "never" : interviewed.has(endpoint) ? "later" : "yes",
       lastTo: (address) => throttle.lastTo(address),
+      onSent: spent && (({ address }) => spent.add(address)),
       onOutcome: (lost, sentAt) => this.#search?.outcome(lost, sentAt),
     });
     this.#publishSearch();
@@ -168,4 +173,18 @@ export class LossAndRate {
   end(): void {
     this.canaries.end();
   }
+}
+
+/** Counts canary probes by network in an adaptive scan, whose networks have a budget. */
+function canaryCounts({ adaptive }: ScanSetup) {
+  if (adaptive === undefined) return undefined;
+  const most = canaryBudget(adaptive.netBudget);
+  const counts = new Map<Address, number>();
+  return {
+    isSpent: (address: Address) => (counts.get(networkOf(address)) ?? 0) >= most,
+    add(address: Address) {
+      const network = networkOf(address);
+      counts.set(network, 1 + (counts.get(network) ?? 0));
+    },
+  };
 }

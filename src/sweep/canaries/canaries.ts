@@ -40,6 +40,8 @@ export interface CanaryOptions extends CanaryLimits {
   readonly seed: number;
   /** Counts outcomes for the loss estimate of the scan. */
   readonly tally: LossTally;
+  /** Called with the endpoint of each canary probe that is sent. Default: nothing is. */
+  readonly onSent?: (endpoint: Endpoint) => void;
   /**
    * Called for each outcome in the order of sending: whether the probe was lost, and when it was
    * sent.
@@ -170,6 +172,7 @@ export class Canaries {
     };
     this.#times.add(canary.last);
     this.#next = undefined;
+    this.#options.onSent?.(canary.endpoint);
     return this.#token(canary);
   }
 

@@ -111,7 +111,7 @@ Deno.test("the plan counts the passes that spend the budget", async () => {
     tcp: { pass: 1, position: 0 },
   });
   const { plan: { adaptive: whole } } = await prepared({ budget: "12h", ports: "9000" });
-  assertEquals([whole?.budget, whole?.perNetwork], [evenSweep, 2 * 2 * 256]);
+  assertEquals([whole?.budget, whole?.perNetwork], [evenSweep, 2 * 2 * 256 + 16_384 / 64]);
   const { plan: { adaptive: capped } } = await prepared({ netBudget: 300 });
   assertEquals(capped?.perNetwork, 300);
 });

@@ -99,6 +99,19 @@ Deno.test("the caps of a pass follow from its time", async () => {
   assertEquals([perNetwork, perHost, lossPerMille], [64, 16, 24]);
 });
 
+Deno.test("canary probes stay within their part of a network budget", async () => {
+  const again = Array.from({ length: 6 }, () => ALL).flat();
+  const sentWith = async (netBudget: number) => {
+    const { setting } = settingOf([ALL, again, again], { budget: { share: 9 }, netBudget });
+    const rates = { rate: 500, netRate: undefined, hostRate: undefined };
+    const { state } = await scanFleet({ ...setting, rates, audited: false });
+    return state.canaries.sent;
+  };
+  assert(await sentWith(Infinity) > 5);
+  assertEquals(await sentWith(64 * 5), 5); // all servers are in one /24
+  assertEquals(await sentWith(63), 0);
+});
+
 Deno.test("an interrupted pass is not recorded, and is probed again as a whole", async () => {
   const stop = new AbortController();
   const first = settingOf(PLAN);

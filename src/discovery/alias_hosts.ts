@@ -72,6 +72,11 @@ export class AliasHosts {
     return ended;
   }
 
+  /** Number of hosts and of networks that ended. */
+  get ended(): { readonly hosts: number; readonly networks: number } {
+    return { hosts: this.#hosts.size, networks: this.#networks.size };
+  }
+
   /** Whether an address is not probed any more. */
   has(address: number): boolean {
     return this.#hosts.has(address) ||

@@ -121,6 +121,9 @@ export interface Discovery {
    * @param index Index of the protocol in {@linkcode DiscoveryOptions.targets}.
    */
   estimate(index: number): Estimate | undefined;
-  /** Whether a planned pass that was folded contained an endpoint. */
+  /**
+   * Whether a pass that was folded contained an endpoint. False for hosts and networks that are not
+   * probed any more: they may have ended before the pass reached the endpoint.
+   */
   wasProbed(index: number, address: Address, port: number): boolean;
 }

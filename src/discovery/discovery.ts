@@ -33,6 +33,9 @@ const OCTAVES_BELOW = 2;
 /** A pass is filled up while it lacks more than this share of its probes, so many times at most. */
 const LACK = 0.02;
 const FILLS = 8;
+/** Each protocol has at least these parts of the caps of a pass, if the caps are not lower. */
+const LEAST_PER_NETWORK = 64;
+const LEAST_PER_HOST = 16;
 /** Water level of a pass that probes known servers: above all others. */
 const KNOWN_LEVEL = 1;
 
@@ -93,7 +96,14 @@ export class AdaptiveDiscovery implements Discovery {
    */
   plan({ probes, perNetwork, perHost, lossPerMille }: PassInput): DiscoveryPass {
     if (this.#planned !== undefined) throw new Error("A pass is planned that was not folded");
-    const caps = { perNetwork, perHost, netBudget: this.options.netBudget };
+    // the protocols share the caps of a pass
+    const share = (cap: number, least: number) =>
+      Math.max(Math.min(cap, least), Math.floor(cap / this.#planners.length));
+    const caps = {
+      perNetwork: share(perNetwork, LEAST_PER_NETWORK),
+      perHost: share(perHost, LEAST_PER_HOST),
+      netBudget: this.options.netBudget,
+    };
     this.#loss = lossPerMille / 1000;
     for (const planner of this.#planners) planner.begin();
     if (this.#planKnown(probes, caps)) this.#level = KNOWN_LEVEL;

@@ -194,16 +194,17 @@ export class Planner implements PlannedUnits, HotCounters {
     this.known.forEachPlanned((address, port) => digest.add(address, port));
   }
 
-  /** Whether a pass that was folded contained the target with a port's index. */
+  /** Whether a pass that was folded certainly probed the target with a port's index. */
   wasProbed(address: number, port: number): boolean {
     const { known, hosts, hot, cold, universe, order } = this;
-    if (known.wasProbed(address, port)) return true;
-    const host = hosts.find(address);
-    if (host >= 0 && hosts.wasProbed(host, port)) return true;
-    if (host >= 0 && hosts.ended[host] === 1) return false;
     const network = Math.floor(address / 256);
-    const rank = order.rank(network, port, address & 255);
     const row = hot.find(network);
+    const host = hosts.find(address);
+    // a host or a network ends within a pass, and the rest of its targets in the pass is skipped
+    if (row >= 0 && hot.ended[row] === 1 || host >= 0 && hosts.ended[host] === 1) return false;
+    if (known.wasProbed(address, port)) return true;
+    if (host >= 0 && hosts.wasProbed(host, port)) return true;
+    const rank = order.rank(network, port, address & 255);
     if (row >= 0) return rank < hot.probedRanks(row, port);
     return port === 0 && rank < cold.tried[universe.indexOf(network >>> 4)];
   }

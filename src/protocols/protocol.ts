@@ -233,10 +233,14 @@ export interface Protocol<S = unknown> {
    */
   guidChangesOnRestart?(guid: string): boolean;
   /**
-   * A hash, 32 bits, of the parts of a reply that are equal on all ports of a host that shows one
-   * server on many ports. Default: a hash of the whole reply.
+   * A hash, 32 bits, of the parts of a first reply that are equal on all ports of a host that shows
+   * one server on many ports, and that differ between servers. `undefined`: the reply has no such
+   * parts. Default: no reply has any.
+   *
+   * @param reply The bytes of the reply, if they are kept.
+   * @param status The status, if the reply was decoded.
    */
-  fingerprint?(reply: Uint8Array): number;
+  fingerprint?(reply: Uint8Array | undefined, status: S | undefined): number | undefined;
   /** Whether it is used only if `--protocol` names it. Default: false. */
   readonly onlyNamed?: boolean;
   /**

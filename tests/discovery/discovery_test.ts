@@ -204,6 +204,30 @@ Deno.test("ended hosts and networks are not probed any more, and a host counts a
     if (ended) assertEquals(discovery.found, found.size - surplus);
   }
   assert(ended);
+  // what was skipped after the end is unknown, so that it counts as not probed
+  assertEquals(discovery.wasProbed(0, alias, PORTS[0]), false);
+  assertEquals(discovery.wasProbed(0, network * 256, PORTS[0]), false);
+});
+
+Deno.test("two protocols share the caps of a pass", () => {
+  const ports = [19132, ...Array.from({ length: 200 }, (_, i) => 30_000 + i)];
+  const addresses = RangeSet.of([{ start: BASE, end: BASE + 256 }]);
+  const targets = ["a", "b"].map((protocol) => ({ protocol, addresses, ports, known: [] }));
+  const discovery = new AdaptiveDiscovery({ targets, seed: 1, netBudget: Infinity });
+  const input = { probes: 5000, perNetwork: 300, perHost: 40, lossPerMille: 24 };
+  for (let i = 0; i < 8; i++) {
+    const pass = discovery.plan(input);
+    const [a, b] = [endpointsOf(pass), endpointsOf(pass, 1)];
+    assert(most([...a, ...b], (address) => address >>> 8) <= 300);
+    assert(most([...a, ...b], (address) => address) <= 40);
+    const nothing = { endedHosts: [], endedNetworks: [] };
+    discovery.fold(
+      i > 0 ? [{ hits: [], ...nothing }, { hits: [], ...nothing }] : [
+        { hits: a.filter((_, i) => i % 3 === 0), ...nothing },
+        { hits: b.filter((_, i) => i % 3 === 0), ...nothing },
+      ],
+    );
+  }
 });
 
 Deno.test("late hits count without being probes of the pass", () => {

@@ -107,7 +107,7 @@ async function planAdaptive(
   const setup = adaptiveSetup(choice, known);
   const scale = plans.adaptiveScale(input, rate);
   const [text] = given.get("budget") ?? [];
-  if (text !== undefined) plans.checkBudget(setup.budget, text, scale);
+  if (text !== undefined && resumed === undefined) plans.checkBudget(setup.budget, text, scale);
   const { openDiscovery } = await import("./open_discovery.ts");
   const adaptive = openDiscovery(setup, input, resumed);
   return { adaptive, plan: plans.planAdaptiveScan({ ...input, adaptive }, scale) };

@@ -38,7 +38,7 @@ function rateOf({ rate }: ScanState): Record<string, number | string | null> | n
 function adaptiveOf({ adaptive }: ScanState): Record<string, unknown> | null {
   if (adaptive === undefined) return null;
   const { spent, budget = null, evenSweep, found, recentYield, level } = adaptive;
-  const { estimates, ended = null } = adaptive;
+  const { estimates, endedHosts, endedNetworks, ended = null } = adaptive;
   return {
     spent,
     budget,
@@ -51,6 +51,8 @@ function adaptiveOf({ adaptive }: ScanState): Record<string, unknown> | null {
       ...estimate,
       skipped: estimate.skipped.map((address) => `${formatAddress(address)}/12`),
     })),
+    ended_hosts: endedHosts,
+    ended_networks: endedNetworks,
     ended,
   };
 }

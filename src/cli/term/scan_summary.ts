@@ -77,7 +77,7 @@ export function summary(
 const ENDS: Readonly<Record<AdaptiveEnd, string>> = {
   "budget": "ended because the budget was spent",
   "stop-below": "ended by --stop-below",
-  "nothing-left": "ended because all targets were probed",
+  "nothing-left": "ended because nothing was left to probe within the budget of each /24",
 };
 
 /** The probes of an adaptive scan, why it ended, and the estimated number of servers. */
@@ -85,7 +85,8 @@ function adaptiveLines(
   report: AdaptiveReport | undefined,
 ): string[] {
   if (report === undefined) return [];
-  const { spent, evenSweep, recentYield, level, estimates, ended } = report;
+  const { spent, evenSweep, recentYield, level, estimates, endedHosts, endedNetworks, ended } =
+    report;
   const share = evenSweep === 0 ? 0 : 100 * spent / evenSweep;
   const parts = [
     `adaptive: ${countOf(spent, "probe")} in complete passes (${
@@ -102,6 +103,11 @@ function adaptiveLines(
       `${protocol}: found ${withCommas(found)} on default ports of about ${rounded(total)} ` +
       `(${rounded(low)} to ${rounded(high)})${skippedText(skipped)}`
     ),
+    ...endedHosts === 0 ? [] : [
+      `${countOf(endedHosts, "host")}${
+        endedNetworks === 0 ? "" : ` and ${countOf(endedNetworks, "/24")}`
+      } not probed further, because of one server on 8 ports or more`,
+    ],
   ];
 }
 

@@ -90,10 +90,11 @@ export const BEDROCK_PORTS = { 4: 19132, 6: 19133 } as const;
 const GUID_AT = 9;
 
 /** A hash of a pong: of its GUID, or of all but the time if the GUID is no random number. */
-function pongFingerprint(reply: Uint8Array): number {
-  const pong = decodePong(reply);
-  const isOwn = pong !== undefined && isServerGuid(String(pong.guid));
-  return hashOf(isOwn ? reply.subarray(GUID_AT, GUID_AT + 8) : reply.subarray(GUID_AT));
+function pongFingerprint(reply: Uint8Array | undefined): number | undefined {
+  const pong = reply && decodePong(reply);
+  if (pong === undefined) return undefined;
+  const isOwn = isServerGuid(String(pong.guid));
+  return hashOf(isOwn ? reply!.subarray(GUID_AT, GUID_AT + 8) : reply!.subarray(GUID_AT));
 }
 
 /** RakNet, as Bedrock servers speak it. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { hashOf } from "../../core/bits.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
 import { formatAddress } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
@@ -74,9 +75,21 @@ const SLP_FLAGS: Readonly<Record<SlpFlag, string>> = {
   cut: "the status is larger than the limits of the decoder or of a row; the rest is omitted",
 };
 
+/** The MOTD of a server whose owner has not chosen another one. */
+const DEFAULT_MOTD = "A Minecraft Server";
+
+/** A hash of what its owner has chosen: name of the version, MOTD, player slots and icon. */
+function statusFingerprint(_reply: unknown, status: SlpStatus | undefined): number | undefined {
+  if (status?.kind !== "status") return undefined;
+  const { versionName, motd, max, favicon } = status.java;
+  if (motd === null || motd === DEFAULT_MOTD) return undefined;
+  return hashOf(new TextEncoder().encode(JSON.stringify([versionName, motd, max, favicon])));
+}
+
 /** Server List Ping, as Java servers speak it. */
 export const slpProtocol: Protocol<SlpStatus> = {
   name: "slp",
+  fingerprint: statusFingerprint,
   finds: "Minecraft Java servers, by Server List Pings over TCP",
   probeText: "Server List Pings over TCP",
   transport: "tcp",

@@ -24,6 +24,10 @@ export interface AdaptiveReport {
   level: number;
   /** The estimated number of servers on default ports, by protocol. */
   estimates: readonly { readonly protocol: string; readonly estimate: Estimate }[];
+  /** Hosts that are not probed any more, because they show one server on many ports. */
+  endedHosts: number;
+  /** /24s that are not probed any more, because they contain many such hosts. */
+  endedNetworks: number;
   /** Why it has ended; `undefined` while it runs, and after an interruption. */
   ended?: AdaptiveEnd;
 }

@@ -71,7 +71,7 @@ export function budgetProbes(
   { evenSweep, rate = UNLIMITED_RATE }: PassScale,
 ): number {
   if ("probes" in budget) return budget.probes;
-  return Math.floor("share" in budget ? budget.share * evenSweep : budget.ms / 1000 * rate);
+  return Math.ceil("share" in budget ? budget.share * evenSweep : budget.ms / 1000 * rate);
 }
 
 /** An adaptive scan whose targets are known. */

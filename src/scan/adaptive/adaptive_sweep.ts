@@ -18,7 +18,7 @@ import { formatPassRecord } from "./pass_record.ts";
 
 export { DiscoveredServers };
 
-import { endpointKey } from "../../core/address.ts";
+import { type Endpoint, endpointKey } from "../../core/address.ts";
 
 /** Maximum time for late replies between two passes; later replies count for the next pass. */
 const BETWEEN_PASSES_MS = 2000;
@@ -62,6 +62,8 @@ export class AdaptiveSweep {
   readonly #parts: AdaptiveSweepParts;
   readonly #report: AdaptiveReport;
   readonly #endsAt: number;
+  /** When the scan would have begun if it had run without interruptions. */
+  readonly #begunAt: number;
 
   /** Prepares the passes. {@linkcode run} probes them. */
   constructor(
@@ -74,9 +76,10 @@ export class AdaptiveSweep {
     this.#options = options;
     this.#tables = tables;
     this.#parts = parts;
-    const { budget, discovery: { evenSweep } } = adaptive;
+    const { budget, earlier, discovery: { evenSweep } } = adaptive;
     const { clock, state } = options.io;
-    this.#endsAt = "ms" in budget ? clock.now() + budget.ms : Infinity;
+    this.#begunAt = clock.now() - (earlier.at(-1)?.elapsedMs ?? 0);
+    this.#endsAt = "ms" in budget ? this.#begunAt + budget.ms : Infinity;
     this.#report = state.adaptive = {
       spent: 0,
       budget: "ms" in budget ? undefined : budgetProbes(budget, { evenSweep, rate: undefined }),
@@ -85,8 +88,11 @@ export class AdaptiveSweep {
       recentYield: 0,
       level: 0,
       estimates: [],
+      endedHosts: 0,
+      endedNetworks: 0,
     };
-    state.total = this.#report.budget ?? evenSweep;
+    const { limits: { rates: { rate } } } = options;
+    state.total = budgetProbes(budget, { evenSweep, rate });
     this.#publish();
   }
 
@@ -125,7 +131,8 @@ export class AdaptiveSweep {
       if (signal.aborted) break;
       const found = this.#parts.found.take();
       const { number, digest } = pass;
-      const line = formatPassRecord({ pass: number, input, digest, found });
+      const elapsedMs = Math.round(clock.now() - this.#begunAt);
+      const line = formatPassRecord({ pass: number, input, digest, found, elapsedMs });
       await this.#options.io.checkpoint?.passed?.(line);
       discovery.fold(found);
       this.#publish();
@@ -158,7 +165,8 @@ export class AdaptiveSweep {
     const { limits: { rates: { rate, netRate, hostRate } }, io: { state } } = this.#options;
     const { spent, evenSweep } = this.#adaptive.discovery;
     const now = state.rate?.rate ?? rate ?? UNLIMITED_RATE;
-    const left = (this.#report.budget ?? Infinity) - spent;
+    const inTime = Math.ceil((this.#endsAt - this.#options.io.clock.now()) / 1000 * now);
+    const left = Math.min((this.#report.budget ?? Infinity) - spent, inTime);
     const probes = Math.max(1, Math.min(most, left, passProbes(spent, { evenSweep, rate: now })));
     const seconds = probes / now;
     const within = (cap: number | undefined, least: number) =>
@@ -170,7 +178,7 @@ export class AdaptiveSweep {
       probes,
       perNetwork: within(netRate, MIN_PER_NETWORK),
       perHost: within(hostRate, MIN_PER_HOST),
-      lossPerMille: sent < ENOUGH_CANARIES ? before : Math.round(1000 * lost / sent),
+      lossPerMille: sent < ENOUGH_CANARIES ? before : Math.min(999, Math.round(1000 * lost / sent)),
     };
   }
 
@@ -200,17 +208,21 @@ export class AdaptiveSweep {
 
   /** Counts the rows that an earlier run wrote in the open pass as servers that the pass found. */
   #addWritten({ protocols: passes }: DiscoveryPass): void {
-    const { earlier, protocols } = this.#adaptive;
+    const { earlier, protocols, discovery } = this.#adaptive;
     const known = new Set(
       earlier.flatMap(({ found }) => found.flatMap(({ hits }) => hits.map(endpointKey))),
     );
     const fresh = [...this.#options.targets.responders].filter((one) =>
       !known.has(endpointKey(one))
     );
+    if (fresh.length === 0) return;
     const spaces = passes.map((pass) => pass.space());
+    // a late reply in the open pass may be from an earlier one
+    const isProbed = (i: number, { address, port }: Endpoint) =>
+      spaces[i].has({ address, port }) || discovery.wasProbed(i, address, port);
     this.#parts.found.addWritten(
       fresh,
-      (endpoint) => protocols[spaces.findIndex((space) => space.has(endpoint))]?.name,
+      (endpoint) => protocols.find((_, i) => isProbed(i, endpoint))?.name,
     );
   }
 
@@ -245,7 +257,8 @@ export class AdaptiveSweep {
       const estimate = discovery.estimate(i);
       return estimate === undefined ? [] : [{ protocol: name, estimate }];
     });
-    Object.assign(this.#report, { spent, found, recentYield, estimates });
+    const { ended } = this.#parts.found;
+    Object.assign(this.#report, { spent, found, recentYield, estimates, ...ended });
     this.#options.io.state.visited = spent;
   }
 }

@@ -5,12 +5,14 @@
  * @module
  */
 import type { Address, Endpoint } from "../../core/address.ts";
-import { hashOf } from "../../core/bits.ts";
+import { mix } from "../../core/bits.ts";
 import type { AddedAddresses } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import type { Sighting } from "../../core/record.ts";
+import { sumOf } from "../pass_plan.ts";
 import { AliasHosts } from "../../discovery/alias_hosts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { AdaptiveReport } from "./adaptive_report.ts";
 import type { DiscoveredServer, PassRecord, ProtocolFinds } from "./pass_record.ts";
 
 /** The finds of one protocol. */
@@ -49,10 +51,10 @@ export class DiscoveredServers {
   }
 
   /** Adds a server. It is called once for each endpoint. */
-  add({ endpoint: { address, port }, protocol, raw }: Sighting): void {
+  add({ endpoint: { address, port }, protocol, raw, status }: Sighting): void {
     const finds = this.#finds.get(protocol);
     if (finds === undefined || typeof address !== "number") return;
-    const fingerprint = raw === undefined ? port : fingerprintOf(finds.protocol, raw);
+    const fingerprint = finds.protocol.fingerprint?.(raw, status) ?? unlike(port);
     this.#add(finds, { address, port, fingerprint });
   }
 
@@ -69,7 +71,7 @@ export class DiscoveredServers {
       const { address, port } = endpoint;
       const finds = this.#finds.get(protocol(endpoint) ?? "");
       if (finds === undefined || typeof address !== "number") continue;
-      this.#add(finds, { address, port, fingerprint: port });
+      this.#add(finds, { address, port, fingerprint: unlike(port) });
     }
   }
 
@@ -94,6 +96,15 @@ export class DiscoveredServers {
     return this.#finds.get(protocol)?.aliases.has(targets.ipv4[i]) === true;
   }
 
+  /** Number of hosts and of networks that are not probed any more. */
+  get ended(): Pick<AdaptiveReport, "endedHosts" | "endedNetworks"> {
+    const all = [...this.#finds.values()].map(({ aliases }) => aliases.ended);
+    return {
+      endedHosts: sumOf(all.map(({ hosts }) => hosts)),
+      endedNetworks: sumOf(all.map(({ networks }) => networks)),
+    };
+  }
+
   /** Ends the open pass: returns what it found, for each protocol. */
   take(): ProtocolFinds[] {
     return Array.from(this.#finds.values(), (one) => {
@@ -104,7 +115,7 @@ export class DiscoveredServers {
   }
 }
 
-/** A hash of the parts of a reply that do not change, 32 bits. */
-function fingerprintOf(protocol: Protocol, reply: Uint8Array): number {
-  return protocol.fingerprint?.(reply) ?? hashOf(reply);
+/** The fingerprint of a server that cannot be compared: it differs on each port. */
+function unlike(port: number): number {
+  return mix(port) >>> 0;
 }

@@ -49,10 +49,12 @@ export interface PassRecord {
   readonly digest: string;
   /** What it found, for each protocol. */
   readonly found: readonly ProtocolFinds[];
+  /** Time of all runs of the scan until the pass was closed, milliseconds. */
+  readonly elapsedMs: number;
 }
 
 /** The line of a record. */
-export function formatPassRecord({ pass, input, digest, found }: PassRecord): string {
+export function formatPassRecord({ pass, input, digest, found, elapsedMs }: PassRecord): string {
   const { probes, perNetwork, perHost, lossPerMille } = input;
   const orNull = (cap: number) => cap === Infinity ? null : cap;
   return PASS_SIGN + JSON.stringify({
@@ -61,6 +63,7 @@ export function formatPassRecord({ pass, input, digest, found }: PassRecord): st
     perNetwork: orNull(perNetwork),
     perHost: orNull(perHost),
     lossPerMille,
+    elapsedMs,
     digest,
     found: found.map(({ hits, endedHosts, endedNetworks }) => ({
       servers: hits.map((one) => `${formatEndpoint(one)}/${one.fingerprint.toString(16)}`),
@@ -78,7 +81,7 @@ export function formatPassRecord({ pass, input, digest, found }: PassRecord): st
  */
 export function parsePassRecord(line: string, source: string): PassRecord {
   try {
-    const { pass, digest, found, probes, lossPerMille, ...caps } = RECORD(
+    const { pass, digest, found, probes, lossPerMille, elapsedMs, ...caps } = RECORD(
       parseJson(line.slice(PASS_SIGN.length)),
       "",
     );
@@ -88,6 +91,7 @@ export function parsePassRecord(line: string, source: string): PassRecord {
       pass,
       input: { probes, perNetwork, perHost, lossPerMille },
       digest,
+      elapsedMs,
       found: found.map(({ servers, hosts, networks }) => ({
         hits: servers,
         endedHosts: hosts,
@@ -108,6 +112,7 @@ const RECORD = objectOf({
   perNetwork: nullable(integer(1)),
   perHost: nullable(integer(1)),
   lossPerMille: integer(0, 999),
+  elapsedMs: integer(),
   digest: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
   found: listOf(objectOf({
     servers: listOf(parsedText(parseServer, "an endpoint and a fingerprint")),

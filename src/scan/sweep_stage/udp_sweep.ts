@@ -103,7 +103,7 @@ export class UdpSweep {
   async runPlanned(passes: readonly Pass[], number: number, cooldownMs: number): Promise<void> {
     const { floods } = this.#tables;
     const { state } = this.#options.io;
-    this.#parts.skipped.isFirst = true;
+    this.#parts.skipped.isFirst = number === 1;
     await sweep({
       ...this.#sweepOptions(),
       passes,

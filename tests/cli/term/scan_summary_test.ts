@@ -187,6 +187,7 @@ function adaptiveState() {
     ...usualState(),
     adaptive: {
       ...{ spent: 8e6, budget: 8e6, evenSweep: 16e6, found: 5100, recentYield: 37.2, level: 9 },
+      ...{ endedHosts: 17, endedNetworks: 1 },
       estimates: [{ protocol: "raknet", estimate }],
       ended: "budget" as const,
     },
@@ -202,11 +203,15 @@ Deno.test("summary() has the estimate of an adaptive scan, and why it ended", ()
     "37 servers per million probes at the end (water level 9), ended because the budget was spent",
     "raknet: found 3,912 on default ports of about 4,600 (4,000 to 5,300), " +
     "with smaller samples in 10.16.0.0/12, 10.32.0.0/12",
+    "17 hosts and 1 /24 not probed further, because of one server on 8 ports or more",
     "packet loss: about 0 % (95 % confidence interval 0 to 8.8 %)",
   ]);
   const end = (ended?: AdaptiveEnd) => lines(ended)[0].split(", ").slice(2).join(", ");
   assertEquals(end("stop-below"), "ended by --stop-below");
-  assertEquals(end("nothing-left"), "ended because all targets were probed");
+  assertEquals(
+    end("nothing-left"),
+    "ended because nothing was left to probe within the budget of each /24",
+  );
   assertEquals(end(undefined), "");
 });
 
@@ -224,6 +229,8 @@ Deno.test("the status file and the metrics have the progress of an adaptive scan
       ...{ protocol: "raknet", found: 3912, total: 4600.2, low: 4000, high: 5299.6 },
       skipped: ["10.16.0.0/12", "10.32.0.0/12"],
     }],
+    ended_hosts: 17,
+    ended_networks: 1,
     ended: "budget",
   });
   const samples = (families: ReturnType<typeof scanFamilies>) =>

@@ -203,6 +203,7 @@ function adaptiveState(): ScanState {
     ...busy(),
     adaptive: {
       ...{ spent: 4e6, budget: 8e6, evenSweep: 16e6, found: 5100, recentYield: 37.2, level: 9 },
+      ...{ endedHosts: 0, endedNetworks: 0 },
       estimates: [
         { protocol: "raknet", estimate: estimate(3000, 3600.4) },
         { protocol: "slp", estimate: estimate(912, 1000) },

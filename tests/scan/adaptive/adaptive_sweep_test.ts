@@ -8,6 +8,7 @@ import { type Endpoint, endpointKey, parseAddress } from "../../../src/core/addr
 import type { ServerRecord } from "../../../src/core/record.ts";
 import type { IPv4Endpoint } from "../../../src/discovery/contract.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { DiscoveredServers } from "../../../src/scan/adaptive/discovered_servers.ts";
 import type { AdaptiveScan } from "../../../src/scan/adaptive/adaptive_setup.ts";
 import { parsePassRecord, type PassRecord } from "../../../src/scan/adaptive/pass_record.ts";
 import type { Checkpointer } from "../../../src/scan/scan_setup.ts";
@@ -139,6 +140,27 @@ Deno.test("a resumed scan plans with the loss that earlier runs measured", async
   discovery.fold(record.found);
   await scanFleet(setting);
   assertEquals(discovery.inputs.map(({ lossPerMille }) => lossPerMille), [7, 7, 7]);
+});
+
+Deno.test("written rows of one host on eight ports are not taken for one server", () => {
+  const servers = new DiscoveredServers([RAKNET], [], { add: () => {} });
+  const [{ address }] = ALL;
+  const rows = Array.from({ length: 8 }, (_, i) => ({ address, port: 19_132 + i }));
+  servers.addWritten(rows, () => RAKNET.name);
+  assertEquals(servers.take().map(({ hits, endedHosts }) => [hits.length, endedHosts]), [[8, []]]);
+});
+
+Deno.test("a time budget is that of all runs", async () => {
+  const first = settingOf(PLAN, { budget: { ms: 60_000 } });
+  await scanFleet(first.setting);
+  const [{ elapsedMs }, last] = [first.records()[0], first.records().at(-1)!];
+  assert(elapsedMs > 0 && elapsedMs < last.elapsedMs);
+  const late = settingOf(PLAN, {
+    budget: { ms: 60_000 },
+    earlier: [{ ...last, elapsedMs: 60_000 }],
+  });
+  const { state } = await scanFleet(late.setting);
+  assertEquals([state.sent, state.adaptive?.ended], [0, "budget"]);
 });
 
 Deno.test("rows that were written in the open pass are found by it", async () => {

@@ -13,6 +13,7 @@ const RECORD: PassRecord = {
   pass: 3,
   input: { probes: 5000, perNetwork: Infinity, perHost: 16, lossPerMille: 24 },
   digest: "0123456789abcdef",
+  elapsedMs: 5432,
   found: [{
     hits: [{ address: 0x0a000001, port: 19132, fingerprint: 0xffffffff }],
     endedHosts: [0x0a000002],
@@ -47,7 +48,7 @@ Deno.test("passes are replayed only if every plan is the recorded one", () => {
     const { digest } = discovery.plan(input);
     const found = [{ hits: [], endedHosts: [], endedNetworks: [] }];
     discovery.fold(found);
-    return { pass, input, digest, found };
+    return { pass, input, digest, found, elapsedMs: 0 };
   });
   const again = new ListedPasses(plan);
   replayPasses(again, records, "a");

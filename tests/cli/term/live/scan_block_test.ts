@@ -72,7 +72,12 @@ Deno.test("the block of an adaptive scan has its yield and its estimate, and no 
   const state = stateOf({
     adaptive: {
       ...{ spent: 9000, budget: 20_000, evenSweep: 40_000, found: 41, recentYield: 4321.4 },
-      ...{ level: 100, estimates: [{ protocol: "raknet", estimate }] },
+      ...{
+        level: 100,
+        endedHosts: 0,
+        endedNetworks: 0,
+        estimates: [{ protocol: "raknet", estimate }],
+      },
     },
   });
   assertEquals(

@@ -23,6 +23,8 @@ const QUANTILE = 1.96;
  * Ranks of different /24s are independent. Those of one /24 are not: they are evenly spaced. So the
  * variance is summed by /24: with c servers in the sample, (1 - L / 256) (256 c / L)^2.
  *
+ * The interval begins at that of an estimate without loss.
+ *
  * @param loss Share of probes without a reply although the server is up.
  * @returns `undefined` before one address of every /24 was probed.
  */
@@ -34,7 +36,10 @@ export function estimate(planner: Planner, loss: number): Estimate | undefined {
   const ranks = new Uint16Array(tried.length).fill(all);
   for (const { from, to } of poor) ranks.fill(lowest(tried, from, to), from, to);
   const { found, total, variance } = sums(planner, ranks, loss);
-  const [low, high] = interval(total, variance, all);
+  const [, high] = interval(total, variance, all);
+  // the loss may be smaller than measured, or than assumed before it is
+  const least = sums(planner, ranks, 0);
+  const [low] = interval(least.total, least.variance, all);
   return {
     found,
     total: Math.round(Math.max(found, total)),

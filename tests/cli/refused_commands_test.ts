@@ -92,15 +92,15 @@ const REFUSED: [args: string[], message: string][] = [
   ],
   [
     ["scan", "10.0.0.0/24", "--adaptive", "--budget", "10"],
-    "Cannot use --budget 10: it is 10 probes, and a pass has at least 5,000 at 1,000/s",
+    "Cannot use --budget 10: it is 10 probes, and a pass has at least 5,000 at 1,000/s: give a larger budget, or a lower --rate",
   ],
   [
     ["scan", "10.0.0.0/24", "--adaptive", "--budget", "4999ms"],
-    "Cannot use --budget 4999ms: it is 4,999 probes, and a pass has at least 5,000 at 1,000/s",
+    "Cannot use --budget 4999ms: it is 4,999 probes, and a pass has at least 5,000 at 1,000/s: give a larger budget, or a lower --rate",
   ],
   [
     ["scan", "127.0.0.0/24", "--adaptive", "--budget", "1%"],
-    "Cannot use --budget 1%: it is 5 probes, and a pass has at least 102,912\n",
+    "Cannot use --budget 1%: it is 6 probes, and a pass has at least 102,912: give a larger budget, or a lower --rate\n",
   ],
   [
     ["scan", "10.0.0.0/24", "--adaptive", "--budget", "200M"],
@@ -129,7 +129,8 @@ const REFUSED: [args: string[], message: string][] = [
   [["scan", "10.0.0.1", "--adaptive", "-sL"], "Cannot use --list-targets with --adaptive"],
   [
     ["scan", "10.0.0.1", "--adaptive", "--protocol", "raknet,sqp", "-p", "9000"],
-    "Cannot use --adaptive with --protocol sqp: all its targets would be probed in raknet first",
+    "Cannot use --adaptive with --protocol sqp: its targets have to be probed in raknet first, " +
+    "each of them; scan it without --adaptive",
   ],
   [
     ["scan", "10.0.0.1", "--adaptive", "--protocol", "query"],

@@ -56,8 +56,8 @@ function checkProtocols(protocols: readonly Protocol[]): void {
   const suppressed = protocols.find(({ suppressedBy }) => suppressedBy !== undefined);
   if (suppressed !== undefined) {
     throw new InputError(
-      `Cannot use --adaptive with --protocol ${suppressed.name}: all its targets would be probed ` +
-        `in ${suppressed.suppressedBy} first`,
+      `Cannot use --adaptive with --protocol ${suppressed.name}: its targets have to be probed in ` +
+        `${suppressed.suppressedBy} first, each of them; scan it without --adaptive`,
     );
   }
   if (sweptProtocols(protocols).length > 0) return;

@@ -119,7 +119,8 @@ export function checkBudget(budget: AdaptiveBudget, text: string, scale: Adaptiv
   if (probes < least) {
     const at = rate === undefined ? "" : ` at ${withCommas(rate)}/s`;
     throw refuse(
-      `it is ${countOf(probes, "probe")}, and a pass has at least ${withCommas(least)}${at}`,
+      `it is ${countOf(probes, "probe")}, and a pass has at least ${withCommas(least)}${at}: ` +
+        "give a larger budget, or a lower --rate",
     );
   }
   if ("ms" in budget || probes <= endpoints) return;

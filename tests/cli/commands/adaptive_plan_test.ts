@@ -22,7 +22,7 @@ Deno.test("the dry run of an adaptive scan prints its ports, budget, passes and 
   // 50% of two probes for each of 1,048,576 addresses
   assertEquals(
     plan.get("budget"),
-    "1,048,576 probes of 421,527,552, 50% of one for each address",
+    "1,048,576 probes, 50% of one for each address; 421,527,552 endpoints in all",
   );
   assertEquals(plan.get("passes"), "about 69, each planned from the servers of those before");
   assertEquals(plan.get("networks"), "at most 16,384 probes to a /24");
@@ -36,7 +36,7 @@ Deno.test("the dry run names the end by --stop-below, and says that few targets 
   const plan = await planOf("--exclude", "10.0.0.0", "--stop-below", "5/M", "--budget", "1h");
   assertEquals(
     plan.get("budget"),
-    "3,600,000 probes of 421,527,150, 171.7% of one for each address; less if passes find fewer " +
+    "3,600,000 probes, 171.7% of one for each address; 421,527,150 endpoints in all; less if passes find fewer " +
       "than 5 servers per million probes",
   );
   assertEquals(

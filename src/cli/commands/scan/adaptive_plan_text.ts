@@ -81,9 +81,9 @@ export function adaptiveRows(
     ["passes", `about ${withCommas(passes)}, each planned from the servers of those before`],
     [
       "budget",
-      `${countOf(budget, "probe")} of ${
-        withCommas(endpoints)
-      }, ${share}% of one for each address${end}`,
+      `${countOf(budget, "probe")}, ${share}% of one for each address; ${
+        countOf(endpoints, "endpoint")
+      } in all${end}`,
     ],
     ["memory", `${memoryText(bytes)} for the counters; more as servers are found`],
     ["networks", `at most ${countOf(perNetwork, "probe")} to a /24`],

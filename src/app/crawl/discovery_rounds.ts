@@ -20,6 +20,8 @@ export interface RoundPass {
   readonly found: number;
   /** Number of known servers, with which the round begins. */
   readonly known: number;
+  /** Whether any server has replied in the round. */
+  readonly hasReplies: boolean;
 }
 
 /** Options of {@linkcode DiscoveryRounds}. */
@@ -30,7 +32,10 @@ export interface DiscoveryRoundsOptions {
    * @param beforePass Has to be awaited before each pass; returns its maximum number of probes.
    */
   readonly run: (beforePass: (pass: RoundPass) => Promise<number>) => Promise<void>;
-  /** Gets what the passes found. Those that probe known servers do not count. */
+  /**
+   * Gets what the passes found. Those that probe known servers do not count, and neither do those after
+   * which no known server has replied: the own network is probably down.
+   */
   readonly recentYield: RecentYield;
   /** A pass has at least this number of probes, if it would have more. */
   readonly minProbes: number;
@@ -78,7 +83,8 @@ export class DiscoveryRounds {
     const after = (await this.#next.promise)?.pass;
     if (after === undefined) return 0; // the round ended without a further pass
     const used = after.spent - before.spent;
-    if (before.spent >= before.known && used > 0) recentYield.add(used, after.found - before.found);
+    const isSample = before.spent >= before.known && (before.known === 0 || after.hasReplies);
+    if (isSample && used > 0) recentYield.add(used, after.found - before.found);
     await onPass();
     return used;
   }

@@ -11,6 +11,8 @@ import { RowObserver } from "../outputs/row_observer.ts";
 export class NewServers extends RowObserver {
   /** Number of new servers. */
   count = 0;
+  /** Whether any server has replied. */
+  hasReplies = false;
   readonly #known: Set<string>;
 
   /** Starts with known servers. */
@@ -24,6 +26,7 @@ export class NewServers extends RowObserver {
   }
 
   override read(records: readonly ServerRecord[]): void {
+    this.hasReplies ||= records.length > 0;
     for (const record of records) {
       const key = keyOf(record);
       if (record.alias_of !== null || this.#known.has(key)) continue;

@@ -59,7 +59,9 @@ export async function runPreparedCrawl(
       const known = scan.adaptive?.known.length ?? 0;
       const { end } = await runPreparedScan(scan, {
         ...{ signal, throttle, onStart },
-        beforePass: (pass) => beforePass({ ...pass, known, found: found.count }),
+        countsMissing: false, // polls decide which servers are offline: they notice an outage here
+        beforePass: (pass) =>
+          beforePass({ ...pass, known, found: found.count, hasReplies: found.hasReplies }),
         begin: () => [found],
       });
       controls = undefined;

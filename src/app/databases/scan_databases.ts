@@ -117,6 +117,8 @@ export interface ScanPart {
   readonly selection: ScanSelection & Pick<CoverageOptions, "adaptive">;
   /** Whether the scan was resumed from a checkpoint. */
   readonly resumed: boolean;
+  /** Whether known servers that do not reply are counted. Default: they are, if the scan is complete. */
+  readonly countsMissing?: boolean;
 }
 
 /** Databases that were opened for a scan. */
@@ -278,7 +280,7 @@ function endRow(
     state: stateOf(end),
     isComplete: isWhole,
     ...numbersOf(state),
-    coverage: isWhole ? wholeCoverage(state, part) : undefined,
+    coverage: isWhole && part.countsMissing !== false ? wholeCoverage(state, part) : undefined,
   };
 }
 

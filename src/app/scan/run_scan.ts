@@ -52,6 +52,10 @@ export interface RunOptions
   readonly earlier?: { readonly counters: Counters; readonly rows: number };
   /** Saves the progress in place of the checkpoint file. */
   readonly checkpointer?: Checkpointer;
+  /**
+   * Whether databases count known servers that do not reply. Default: they do, after a complete scan.
+   */
+  readonly countsMissing?: boolean;
   /** Whether rows have attachments. Default: only if databases are among the outputs. */
   readonly attach?: boolean;
   /**
@@ -160,8 +164,9 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
   monitor.start(); // after the first probe, because the runtime's first timer takes 7 ms
   const ended = await running;
   const resumed = scan.resumed !== undefined;
+  const { countsMissing } = options;
   const closeDatabases = async () =>
-    await stores?.end(state, ended, { since, selection: setup, resumed });
+    await stores?.end(state, ended, { since, selection: setup, resumed, countsMissing });
   const end = await closeOutputs(sinks, ended, state, closeDatabases);
   if (end.reason === "done" || end.reason === "max-results") options.onCheckpoint?.(undefined);
   return { end, saved: await openedScan.writer?.end(end.marks, state) };

@@ -29,10 +29,10 @@ function rounds(run: (before: Before, round: number) => Promise<void>) {
 Deno.test("passes use the probes that they are given, and their finds are the yield, but for known servers", async () => {
   const most: number[] = [];
   const { discovery, recentYield, counts, controller } = rounds(async (before) => {
-    most.push(await before({ known: 200, probes: 300, spent: 0, found: 0 }));
-    most.push(await before({ known: 200, probes: 500, spent: 250, found: 200 }));
-    most.push(await before({ known: 200, probes: 5000, spent: 700, found: 209 }));
-    await before({ known: 200, probes: 5000, spent: 3700, found: 212 });
+    most.push(await before({ known: 200, probes: 300, spent: 0, found: 0, hasReplies: true }));
+    most.push(await before({ known: 200, probes: 500, spent: 250, found: 200, hasReplies: true }));
+    most.push(await before({ known: 200, probes: 5000, spent: 700, found: 209, hasReplies: true }));
+    await before({ known: 200, probes: 5000, spent: 3700, found: 212, hasReplies: true });
   });
   assertEquals(await discovery.discover(299), 0, "too few for the pass");
   assertEquals(await discovery.discover(300), 250);
@@ -47,10 +47,23 @@ Deno.test("passes use the probes that they are given, and their finds are the yi
   await discovery.end();
 });
 
+Deno.test("passes do not count while no known server of the round has replied", async () => {
+  const { discovery, recentYield, controller } = rounds(async (before) => {
+    await before({ known: 200, probes: 500, spent: 300, found: 0, hasReplies: false });
+    await before({ known: 200, probes: 500, spent: 800, found: 0, hasReplies: false });
+    await before({ known: 200, probes: 500, spent: 1300, found: 1, hasReplies: true });
+  });
+  assertEquals([await discovery.discover(500), recentYield.batches], [500, []]);
+  assertEquals(await discovery.discover(500), 500);
+  assertEquals(recentYield.batches, [{ probes: 500, found: 1 }]);
+  controller.abort();
+  await discovery.end();
+});
+
 Deno.test("a round that ended is followed by another one, an hour after its start", async () => {
   const { discovery, clock, counts } = rounds(async (before) => {
-    await before({ known: 200, probes: 10, spent: 0, found: 0 });
-    await before({ known: 200, probes: 10, spent: 10, found: 0 });
+    await before({ known: 200, probes: 10, spent: 0, found: 0, hasReplies: true });
+    await before({ known: 200, probes: 10, spent: 10, found: 0, hasReplies: true });
   });
   assertEquals(await discovery.discover(100), 10);
   assertEquals(await discovery.discover(100), 0, "the round ends without a pass");
@@ -67,7 +80,7 @@ Deno.test("a round that fails is reported, and uses nothing", async () => {
 
 Deno.test("the signal ends the wait of a pass", async () => {
   const { discovery, controller } = rounds(async (before) => {
-    await before({ known: 200, probes: 500, spent: 0, found: 0 });
+    await before({ known: 200, probes: 500, spent: 0, found: 0, hasReplies: true });
   });
   assertEquals(await discovery.discover(10), 0);
   controller.abort();
@@ -76,11 +89,12 @@ Deno.test("the signal ends the wait of a pass", async () => {
 
 Deno.test("new servers are counted once, and neither known ones nor further ports of one server", () => {
   const found = new NewServers([{ address: 0x0a000001, port: 1 }]);
+  assertEquals(found.hasReplies, false);
   const row = (port: number, alias_of: string | null = null) => ({
     ...emptyRecord({ address: 0x0a000001, port }, 0),
     alias_of,
   });
   found.read([row(1), row(2), row(2), row(3, "10.0.0.1:2")]);
   found.read([row(2), row(4)]);
-  assertEquals(found.count, 2);
+  assertEquals([found.count, found.hasReplies], [2, true]);
 });

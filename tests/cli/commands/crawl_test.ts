@@ -117,6 +117,26 @@ Deno.test("a crawl finds servers with what polls leave of its budget, and begins
     assertEquals(await rowsOf(list, "select * from watch_spans"), []);
   }, "127.78.0.0/28"));
 
+Deno.test("discovery counts no missed scans of known servers: the own network may be down", () =>
+  inFolder(async (folder) => {
+    const list = `${folder}/a.db`;
+    {
+      await using _fleet = await openFleet(drawFleet({ ...FLEET, software: ["bds"] }), {
+        clock: systemClock,
+        seed: 1,
+      });
+      assertEquals((await run(["scan", RANGE, ...SCAN, "-o", list])).code, 0);
+    }
+    const args = ["crawl", list, "--budget", "500M/day", "--rate", "5k", "-p", "19132"];
+    const crawl = start(args);
+    const done = "select id from scans where kind = 'sweep' and state = 'finished'";
+    await until(crawl, async () => (await rowsOf(list, done)).length === 2);
+    crawl.kill("SIGINT");
+    await crawl.output();
+    const missed = "select server from server_state where online = 0 or missed_scans > 0";
+    assertEquals(await rowsOf(list, missed), []);
+  }));
+
 Deno.test("a crawl refuses words, budgets, databases and checkpoints in one line that says what is wanted", () =>
   withList(async (list) => {
     const refused = async (...args: string[]) => {

@@ -64,6 +64,8 @@ interface Turn {
   probedAt: number;
   /** When the last poll ended, Unix milliseconds. */
   polledAt: number;
+  /** Number of failed polls in a row. They may be counted or forgotten after a check of the network. */
+  misses: number;
   /** Whether the next poll confirms the last one, which failed. */
   isUnconfirmed: boolean;
   /** Whether a poll runs, or waits in the pool. */
@@ -93,7 +95,7 @@ export class CrawlLoop implements ServerLoop {
       const jitter = jitterOf(server.identity.key);
       const turn = {
         ...{ server, jitter, root: 0, probedAt: 0, polledAt: -Infinity },
-        ...{ isUnconfirmed: false, isPolling: false },
+        ...{ misses: 0, isUnconfirmed: false, isPolling: false },
       };
       update(turn);
       this.#turns.set(server, turn);
@@ -135,7 +137,10 @@ export class CrawlLoop implements ServerLoop {
     const now = clock.wall();
     const most = perDay * (1 - MIN_DISCOVERY[recentYield.isSure ? "sure" : "unsure"]);
     let rootSum = 0;
-    for (const { root } of this.#turns.values()) rootSum += root;
+    for (const turn of this.#turns.values()) {
+      if (turn.misses !== turn.server.misses) update(turn);
+      rootSum += turn.root;
+    }
     const scale = reprobeScale(rootSum, most, recentYield.perProbe);
     const due: Due[] = [];
     let wanted = 0; // polls per day
@@ -195,6 +200,7 @@ function update(turn: Turn): void {
   const { known } = server;
   turn.root = Math.sqrt(changeRate(known));
   turn.probedAt = known.probedAt;
+  turn.misses = server.misses;
   turn.isUnconfirmed = server.online === true && server.misses > 0;
 }
 

@@ -61,14 +61,16 @@ export class PollStates {
   ) {}
 
   /**
-   * Queues the state of a server, and an observation if one is due.
+   * Queues the state of a server, and an observation if one is due. A crawl does not queue the failed
+   * polls of a server that is still online.
    *
    * @param server The server, with its state after the poll.
    * @param observeSince An observation is due if the last one is older, Unix milliseconds.
    */
   add(server: WatchedServer, result: PollResult, observeSince: number): void {
     const { events, at } = result;
-    const { row, misses, online } = server;
+    const { row, misses, online, rules: { isCrawl } } = server;
+    if (isCrawl && online && misses > 0) return; // after a restart the server is as overdue as before
     const progress = this.#progress.get(server.identity.key) ?? this.#startProgress(server, at);
     const state = this.#stateAfter(server, result);
     const { key } = state.identity;

@@ -34,6 +34,11 @@ export interface WatchRules {
   readonly downAfter: number;
   /** Whether servers that have been offline for long are polled less often. Default: no. */
   readonly backoff?: boolean;
+  /**
+   * Whether a crawl polls the servers, each only now and then. Failed polls of an online server are then
+   * written only if they make it offline: until then its probe does not count. Default: no.
+   */
+  readonly isCrawl?: boolean;
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
   /** Creates the identity of an event, UUIDv7, from its time, Unix milliseconds. */
@@ -99,7 +104,7 @@ export class WatchedServer {
   readonly #missedAt: number[] = [];
   /** When the first failed poll in a row ended, Unix milliseconds; `undefined`: the last poll succeeded. */
   #unresponsiveSince: number | undefined;
-  /** When the server was last probed, Unix milliseconds; `undefined`: never. */
+  /** The last poll that counted, Unix milliseconds; `undefined`: the server was never probed. */
   #probedAt: number | undefined;
   /** Since when the server is online, Unix milliseconds; `undefined`: it never replied. */
   #onlineSince: number | undefined;
@@ -283,8 +288,10 @@ export class WatchedServer {
     this.#missedAt.push(at);
     if (this.#missedAt.length > this.rules.downAfter) this.#missedAt.shift();
     this.#unresponsiveSince ??= at;
-    this.#failedAt = this.#probedAt = at;
-    if (this.misses < this.rules.downAfter || this.online === false) return [];
+    this.#failedAt = at;
+    const isLost = this.misses >= this.rules.downAfter;
+    if (isLost || !this.online) this.#probedAt = at;
+    if (!isLost || this.online === false) return [];
     this.online = false;
     this.#offlineAt = at;
     const last_seen = this.row?.seen_at ?? null;

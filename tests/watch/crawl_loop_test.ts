@@ -36,7 +36,7 @@ async function crawl({ servers: listed, runMs, reply = () => true, ...rest }: Sc
   const [start, wall] = [clock.now(), clock.wall()];
   const rules = {
     ...{ intervalMs: 600_000, downAfter: 3, scanId: "crawl", newEventId: () => "event" },
-    allProtocols: PROTOCOLS,
+    ...{ allProtocols: PROTOCOLS, isCrawl: true },
   };
   const rowOf = (address: number, at: number) => ({
     ...emptyRecord({ address, port: 1 }, at),
@@ -201,4 +201,17 @@ Deno.test("freshness is the share of servers that are believed, and the ages of 
     runMs: 6 * HOUR,
   });
   assert(crawled.freshness.believed > 0.999 && crawled.freshness.p95Ms < 6 * HOUR);
+});
+
+Deno.test("failed polls that count only after a check of the network are confirmed as others are", async () => {
+  const { polls, events, own } = await crawl({
+    servers: Array.from({ length: 60 }, () => ({})),
+    runMs: HOUR,
+    reply: (_, server) => server >= 35,
+  });
+  assertEquals([own, events.length], [[], 35]);
+  for (let one = 0; one < 35; one++) {
+    const [first, second, third] = polls.filter(([, server]) => server === one).map(([ms]) => ms);
+    assert(second - first >= 240_000 && third - second >= 240_000, [first, second, third].join());
+  }
 });

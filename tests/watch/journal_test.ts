@@ -102,6 +102,20 @@ Deno.test("a server keeps its record after a failed poll, and a server without a
   assertEquals(ports(list.states), [1]);
 });
 
+Deno.test("a crawl writes failed polls of an online server only when they make it offline", async () => {
+  for (const [failures, at] of [[1, 10], [2, 10], [3, 23]]) {
+    const network = new FakeNetwork(1);
+    const { list, journal } = fakeList(network);
+    const endpoint = { address: 0x7f000001, port: 1 };
+    const one = new WatchedServer(endpoint, null, { ...rules, isCrawl: true });
+    journal.addPoll(one, one.addReply(row(1), 10), 10);
+    for (let i = 1; i <= failures; i++) journal.addPoll(one, one.addFailure(20 + i), 20 + i);
+    await network.run(journal.close(1000));
+    const { at: written, record } = list.servers.get("127.0.0.1:1")!;
+    assertEquals([written, one.known.probedAt, record?.motd], [at, at, "Hi"]);
+  }
+});
+
 Deno.test("polls continue while the database is unavailable, and queued results are written later", async () => {
   const network = new FakeNetwork(1);
   const { list, journal } = fakeList(network);

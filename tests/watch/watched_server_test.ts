@@ -381,3 +381,18 @@ Deno.test("a watched server keeps its key in databases: its name, and what an SR
     ["a.example", "a.example SRV mc.example:7"],
   ]);
 });
+
+Deno.test("failed polls of an online server move its last probe only when they make it offline", () => {
+  const server = seen();
+  const probedAfter = (at: number) => {
+    server.addFailure(at);
+    return server.known.probedAt;
+  };
+  assertEquals([2000, 3000].map(probedAfter), [1000, 1000]);
+  server.forgetFailures();
+  assertEquals(server.known.probedAt, 1000);
+  assertEquals([4000, 5000, 6000, 7000].map(probedAfter), [1000, 1000, 6000, 7000]);
+  const never = new WatchedServer(ENDPOINT, null, rules);
+  never.addFailure(8000);
+  assertEquals(never.known.probedAt, 8000);
+});

@@ -43,7 +43,7 @@ export async function prepareWatch(request: WatchRequest): Promise<PreparedWatch
   const { options, command, words, context } = request;
   const writesSpans = command === "watch";
   const network = networkOf(context, options.optOutFile);
-  const rules = watchRules(options, network.clock);
+  const rules = watchRules(request, network.clock);
   await using stack = new AsyncDisposableStack();
   const databases = stack.use(
     await WatchDatabases.open({ ...options, words, writesSpans }, rules, {
@@ -74,12 +74,13 @@ export async function prepareWatch(request: WatchRequest): Promise<PreparedWatch
 
 /** The rules that the options select. */
 function watchRules(
-  { interval, downAfter, backoff, allProtocols }: WatchRequest["options"],
+  { command, options: { interval, downAfter, backoff, allProtocols } }: WatchRequest,
   clock: Clock,
 ): WatchRules {
+  const isCrawl = command === "crawl";
   const scanId = newScanId(clock.wall());
   const newEventId = eventIds();
-  return { intervalMs: interval, downAfter, backoff, scanId, newEventId, allProtocols };
+  return { intervalMs: interval, downAfter, backoff, isCrawl, scanId, newEventId, allProtocols };
 }
 
 /** The servers that words and files name. */

@@ -12,10 +12,12 @@ import { RECHECK_MS, type WatchedServer } from "./watched_server.ts";
 
 /** Minimum number of servers that stop responding within one interval before a check begins. */
 export const MIN_STOPPED = 10;
+/** The stopped servers of a crawl are compared with at least this number of polled ones. */
+const MIN_POLLED = 2 * MIN_STOPPED;
 /** Maximum number of canaries of a check. */
 const MAX_CANARIES = 16;
-/** Part of the canaries that must reply. */
-const REPLYING_PART = 1 / 4;
+/** Part of the canaries of a watch, and of a crawl, that must reply. */
+const REPLYING_PART = { watch: 1 / 4, crawl: 1 / 2 };
 /** Number of canaries that are polled every {@linkcode RECHECK_MS} while the watch is offline. */
 const RECHECKED = 4;
 
@@ -36,6 +38,13 @@ export interface OwnNetworkOptions {
   readonly clock: Clock;
   /** Time between two polls of a server, milliseconds. */
   readonly intervalMs: number;
+  /**
+   * Whether servers are not polled once per interval: those that stop responding are then compared with
+   * the online servers that were polled within it, or with the last 20 of these. Canaries are spread over
+   * all servers that have replied before: in a partial outage the last ones to reply are those that the
+   * crawl still reaches. Default: no.
+   */
+  readonly isCrawl?: boolean;
   /** Polls canaries soon, also while the watch is offline. */
   readonly pollCanaries: (servers: readonly WatchedServer[]) => void;
   /**
@@ -75,8 +84,15 @@ export class OwnNetwork {
   readonly #responding = new Set<WatchedServer>();
   /** When the first failed poll in a row of each server ended, milliseconds of the clock. */
   readonly #failing = new Map<WatchedServer, number>();
-  /** The servers of `#responding` that stopped responding within the last interval, in order. */
+  /**
+   * The servers of `#responding` that stopped responding within the last interval, in order. Those of a
+   * crawl stay until they leave `#polled`, also if they go offline.
+   */
   readonly #stopped = new Map<WatchedServer, number>();
+  /** Of a crawl: when servers that were online replied or stopped responding, in order. */
+  readonly #polled = new Map<WatchedServer, number>();
+  /** The servers of `#responding` that have replied to the watch itself. */
+  readonly #replied = new Set<WatchedServer>();
   /** The times of failed polls that are not counted yet, Unix milliseconds. */
   readonly #withheld = new Map<WatchedServer, number[]>();
   /** When the last reply arrived, milliseconds of the clock, and Unix milliseconds. */
@@ -104,9 +120,7 @@ export class OwnNetwork {
 
   /** Removes a server that is polled no more. */
   remove(server: WatchedServer): void {
-    for (const servers of [this.#responding, this.#failing, this.#stopped, this.#withheld]) {
-      servers.delete(server);
-    }
+    this.#forget(server);
     this.#rechecked = this.#rechecked.filter((one) => one !== server);
     this.skipped(server);
   }
@@ -124,10 +138,10 @@ export class OwnNetwork {
     const { clock } = this.options;
     this.#repliedAt = clock.now();
     if (this.#state !== "offline") this.#since = clock.wall();
-    for (const servers of [this.#responding, this.#failing, this.#stopped, this.#withheld]) {
-      servers.delete(server);
-    }
+    this.#forget(server);
     this.#responding.add(server);
+    this.#replied.add(server);
+    if (server.online) this.#notePoll(server, this.#repliedAt);
     const check = this.#check;
     if (check === undefined) return;
     check.pending.delete(server);
@@ -167,27 +181,51 @@ export class OwnNetwork {
     this.#check = undefined;
   }
 
+  /** Forgets the polls of a server. */
+  #forget(server: WatchedServer): void {
+    const polls = [this.#failing, this.#stopped, this.#polled, this.#withheld];
+    for (const servers of [this.#responding, this.#replied, ...polls]) servers.delete(server);
+  }
+
   /** Leaves a server out of the checks if this failed poll makes it offline. */
   #forgetOffline(server: WatchedServer): void {
     if (!server.wouldGoOffline) return;
-    for (const servers of [this.#responding, this.#failing, this.#stopped]) servers.delete(server);
+    for (const servers of [this.#responding, this.#replied, this.#failing]) servers.delete(server);
+    if (!this.options.isCrawl) this.#stopped.delete(server);
   }
 
   #noteFailure(server: WatchedServer): void {
     if (server.online === false || this.#failing.has(server)) return;
     const now = this.options.clock.now();
     this.#failing.set(server, now);
-    if (this.#responding.has(server)) this.#stopped.set(server, now);
+    if (this.#responding.has(server)) {
+      this.#stopped.set(server, now);
+      this.#notePoll(server, now);
+    }
+    if (this.options.isCrawl) return;
     for (const [stopped, at] of this.#stopped) {
       if (now - at < this.options.intervalMs) break;
       this.#stopped.delete(stopped);
     }
   }
 
+  /** Records when a server of a crawl replied or stopped responding, and forgets what is too old. */
+  #notePoll(server: WatchedServer, now: number): void {
+    const { isCrawl, intervalMs } = this.options;
+    if (!isCrawl) return;
+    this.#polled.delete(server);
+    this.#polled.set(server, now);
+    for (const [polled, at] of this.#polled) {
+      if (now - at < intervalMs || this.#polled.size <= MIN_POLLED) break;
+      for (const servers of [this.#polled, this.#stopped]) servers.delete(polled);
+    }
+  }
+
   /** Whether a failed poll may be due to the watch's own network. */
   #isSuspicious(server: WatchedServer, isRefused: boolean): boolean {
     const { size } = this.#responding;
-    if (this.#stopped.size >= MIN_STOPPED && 2 * this.#stopped.size >= size) return true;
+    const all = this.options.isCrawl ? this.#polled.size : size;
+    if (this.#stopped.size >= MIN_STOPPED && 2 * this.#stopped.size >= all) return true;
     if (!server.wouldGoOffline) return false;
     // No server has replied since this one stopped responding.
     return this.#repliedAt <= this.#failing.get(server)! && (size >= MIN_STOPPED || isRefused);
@@ -217,10 +255,15 @@ export class OwnNetwork {
   }
 
   /**
-   * The servers with the latest replies. Those whose last poll failed are taken only if few others are
-   * left.
+   * The servers with the latest replies, or those of a crawl that are spread over all that replied. Those
+   * whose last poll failed are taken only if few others are left.
    */
   #canaries(): WatchedServer[] {
+    const own = [...this.#replied].filter((server) => !this.#failing.has(server));
+    if (this.options.isCrawl && own.length >= MAX_CANARIES) {
+      const step = own.length / MAX_CANARIES;
+      return Array.from({ length: MAX_CANARIES }, (_, i) => own[Math.floor(i * step)]);
+    }
     const latest = [...this.#responding].reverse();
     const replying = latest.filter((server) => !this.#failing.has(server));
     const failing = latest.filter((server) => this.#failing.has(server));
@@ -240,7 +283,8 @@ export class OwnNetwork {
       if (pending.size === 0) this.#check = undefined;
       return;
     }
-    if (replied.size >= Math.max(1, Math.ceil(canaries * REPLYING_PART)) || canaries === 0) {
+    const part = REPLYING_PART[this.options.isCrawl ? "crawl" : "watch"];
+    if (replied.size >= Math.max(1, Math.ceil(canaries * part)) || canaries === 0) {
       return this.#goOnline();
     }
     if (pending.size > 0) return;
@@ -256,7 +300,8 @@ export class OwnNetwork {
     }
     const servers = this.#responding.size > 0 ? this.#responding : this.#withheld.keys();
     this.#rechecked = [...servers].reverse();
-    for (const failures of [this.#failing, this.#stopped, this.#withheld]) failures.clear();
+    const polls = [this.#failing, this.#stopped, this.#polled, this.#withheld];
+    for (const servers of polls) servers.clear();
     this.options.onOffline(this.#since, reason);
     this.#recheckLater();
   }

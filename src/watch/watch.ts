@@ -98,10 +98,11 @@ export function newWatchCounts(): WatchCounts {
 
 /** Polls servers until the signal. Polls that are in flight at that time report no events. */
 export async function pollServers(options: PollingSetup): Promise<void> {
-  const { servers, rules: { intervalMs }, clock, signal, spreadMs, pool, counts, random } = options;
+  const { servers, rules, clock, signal, spreadMs, pool, counts, random } = options;
+  const { intervalMs, isCrawl } = rules;
   const network: OwnNetwork = new OwnNetwork({
     clock,
-    intervalMs,
+    ...{ intervalMs, isCrawl },
     pollCanaries: (canaries) => loop.pollCanaries(canaries),
     release: (failed) => countFailure(failed, options),
     onOffline: (since, reason) => reportOwn({ event: "watcher_offline", since, reason }, options),

@@ -120,10 +120,15 @@ class OpenFile implements DiskFile {
 /**
  * Replaces a file's content atomically: a reader sees either the old bytes or the new ones.
  *
+ * @param part The path of the new file before it is renamed. Two writers of a file need two paths.
  * @throws Error when the file cannot be written. The old file stays, and no other one.
  */
-export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
-  const part = `${path}.part`;
+export async function replaceFile(
+  disk: Disk,
+  path: string,
+  bytes: Uint8Array,
+  part = `${path}.part`,
+): Promise<void> {
   await disk.remove(part); // the file is new, because an existing file would keep its mode
   try {
     await writeSynced(disk, part, bytes);

@@ -34,7 +34,7 @@ const FIELDS = objectOf({
  * Reads what discovery has found lately: probes, and servers that they found.
  *
  * @returns Nothing if there is no file.
- * @throws InputError for a file that is no checkpoint of a crawl.
+ * @throws InputError for a file that cannot be read, or is no checkpoint of a crawl.
  */
 export async function readCrawlFile(disk: Disk, path: string): Promise<RecentYield["batches"]> {
   let text: string;
@@ -43,7 +43,7 @@ export async function readCrawlFile(disk: Disk, path: string): Promise<RecentYie
     text = new TextDecoder().decode(await file.read());
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [];
-    throw error;
+    throw new InputError(`Cannot read "${path}": ${(error as Error).message}`);
   }
   try {
     const { discovery } = FIELDS(parseJson(text), "");
@@ -56,7 +56,11 @@ export async function readCrawlFile(disk: Disk, path: string): Promise<RecentYie
   }
 }
 
-/** Replaces the checkpoint of a crawl. */
+/**
+ * Replaces the checkpoint of a crawl.
+ *
+ * @throws Error when the file cannot be written. The old file stays.
+ */
 export async function writeCrawlFile(
   disk: Disk,
   path: string,
@@ -64,5 +68,6 @@ export async function writeCrawlFile(
 ): Promise<void> {
   const discovery = batches.map(({ probes, found }) => [probes, found]);
   const text = `${JSON.stringify({ crawl: VERSION, discovery })}\n`;
-  await replaceFile(disk, path, new TextEncoder().encode(text));
+  const part = `${path}.${crypto.randomUUID()}.part`; // another crawl of the database may write too
+  await replaceFile(disk, path, new TextEncoder().encode(text), part);
 }

@@ -42,8 +42,17 @@ export async function runPreparedCrawl(
   const { polls, perDay, recentYield, path, limits, context: { warn } } = crawl;
   const { clock } = polls.network;
   const freshness = () => freshnessOf(polls.servers.map(({ known }) => known), clock.wall());
+  let isUnsaved = false;
   const save = async () => {
-    if (path !== undefined) await writeCrawlFile(systemDisk, path, recentYield.batches);
+    if (path === undefined) return;
+    try {
+      await writeCrawlFile(systemDisk, path, recentYield.batches);
+    } catch (error) {
+      if (isUnsaved) return; // reported before
+      isUnsaved = true;
+      const reason = (error as Error).message;
+      warn(`blocksweep: cannot write "${path}": ${reason}; the yield of discovery is not saved`);
+    }
   };
   const throttle = limits && throttleOf(limits);
   let controls: ScanControls | undefined;

@@ -71,11 +71,16 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     const known = await rowsOf(list, others);
     const second = start(["crawl", list, "--budget", "500k/day"]);
     await until(second, async () => (await rowsOf(list, polled)).length === 12);
+    await Deno.mkdir(`${list}.crawl`);
     second.kill("SIGINT");
     const { code, stderr } = await second.output();
     assertEquals([code, await rowsOf(list, others)], [130, known]);
     const lines = new TextDecoder().decode(stderr).split("\n");
     assertEquals(lines[0], crawlStartLine(12, 500_000));
+    const unsaved = lines.filter((line) => line.startsWith("blocksweep: cannot write "));
+    assertEquals(unsaved.length, 1, lines.join("\n"));
+    assertStringIncludes(unsaved[0], `"${list}.crawl"`);
+    assertStringIncludes(unsaved[0], "; the yield of discovery is not saved");
     assertStringIncludes(lines[1], " % of 12 servers believed; last probes ");
     assertEquals(await rowsOf(list, "select * from watch_spans"), []);
     const scans = await rowsOf(list, "select kind, config from scans where kind = 'watch'");
@@ -173,6 +178,12 @@ Deno.test("a crawl refuses words, budgets, databases and checkpoints in one line
     );
     await Deno.writeTextFile(`${list}.crawl`, '{"crawl":1,"discovery":[[0,1]]}\n');
     assertStringIncludes(await refused(list, ...budget), "remove it to begin without");
+    await Deno.remove(`${list}.crawl`);
+    await Deno.mkdir(`${list}.crawl`);
+    assertStringIncludes(
+      await refused(list, ...budget),
+      `Cannot read "${list}.crawl": Is a directory`,
+    );
     assertEquals(await rowsOf(list, "select count(*) as n from scans"), [{ n: 1 }]);
   }));
 
@@ -183,6 +194,10 @@ Deno.test("the checkpoint of a crawl has the yield of its discovery", () =>
     const batches = [{ probes: 25_000, found: 3 }, { probes: 1, found: 0 }];
     await writeCrawlFile(systemDisk, path, batches);
     assertEquals(await readCrawlFile(systemDisk, path), batches);
+    const others = [{ probes: 7, found: 7 }];
+    await Promise.all([batches, others].map((one) => writeCrawlFile(systemDisk, path, one)));
+    assert([2, 1].includes((await readCrawlFile(systemDisk, path)).length));
+    assertEquals((await Array.fromAsync(Deno.readDir(folder))).length, 1, "no other file is left");
   }));
 
 Deno.test("the line about freshness has the share of believed servers, and the ages of what is known", () => {

@@ -10,8 +10,8 @@ import { readScan } from "../scan/read_scan.ts";
 import type { PreparedWatch } from "../watch/prepare_watch.ts";
 import type { CrawlRequest } from "./read_crawl.ts";
 
-/** Maximum duration of a round. */
-const ROUND = "720h";
+/** Maximum number of probes of a round: the budget of the crawl for this number of days. */
+const ROUND_DAYS = 30;
 
 /** The options of a crawl that its discovery has too. */
 const SHARED: readonly string[] = [
@@ -27,7 +27,7 @@ const SHARED: readonly string[] = [
  * @throws InputError for targets that cannot be used, and without a permission that they need.
  */
 export async function prepareDiscovery(
-  { options: { names }, secret, context }: CrawlRequest,
+  { options: { names }, perDay, secret, context }: CrawlRequest,
   ranges: readonly string[],
   { network, optOuts }: Pick<PreparedWatch, "network" | "optOuts">,
 ): Promise<PreparedScan> {
@@ -37,7 +37,6 @@ export async function prepareDiscovery(
     given: new Map([
       ...[...all].filter(([name]) => SHARED.includes(name)),
       ["adaptive", ["true"]],
-      ["budget", [ROUND]],
       ["known", [database]],
       ["output", [database]],
       ["quiet", ["true"]],
@@ -51,7 +50,9 @@ export async function prepareDiscovery(
   const optOutList = { read: () => network.optOuts.read(), note };
   const request = await readScan(given, { ...context, optOuts: optOutList }, true);
   try {
-    return await prepareScan(request);
+    const budget = { probes: ROUND_DAYS * perDay };
+    const choice = { ...request.choice, adaptive: { ...request.choice.adaptive!, budget } };
+    return await prepareScan({ ...request, choice });
   } catch (error) {
     await request.opened[Symbol.asyncDispose]();
     throw error;

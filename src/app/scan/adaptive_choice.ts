@@ -20,7 +20,7 @@ import type { ScanChoice, ScanOptions } from "./scan_choice.ts";
 /** Maximum number of ports of a protocol. */
 const MAX_PORTS = 1024;
 /** Number of ports on either side of the usual port that are probed without `--ports`. */
-const WINDOW = 100;
+const { portsAround } = DEFAULTS.adaptive;
 
 /**
  * The choice of an adaptive scan.
@@ -100,8 +100,8 @@ function windowOf(
 
 /** The ports of the window around a usual port, ascending. */
 function around(usual: number): number[] {
-  const first = Math.max(1, usual - WINDOW);
-  const last = Math.min(65_535, usual + WINDOW);
+  const first = Math.max(1, usual - portsAround);
+  const last = Math.min(65_535, usual + portsAround);
   return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }
 

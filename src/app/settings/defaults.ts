@@ -59,8 +59,11 @@ export const DEFAULTS = {
   /** Timeout for a reply over UDP, milliseconds; for TCP see {@linkcode STREAM_LIMITS}. */
   timeoutMs: 1500,
   scan: { retries: 1, concurrency: 256, downAfter: 3 },
-  /** Budgets of an adaptive scan: a share of one probe for each target address, and probes to a /24. */
-  adaptive: { share: 0.5, netBudget: 16_384 },
+  /**
+   * Budgets of an adaptive scan: a share of one probe for each target address, and probes to a /24; and
+   * the number of ports that it probes on either side of the usual port.
+   */
+  adaptive: { share: 0.5, netBudget: 16_384, portsAround: 100 },
   query: { retries: 1 },
   /** Duration of a discovery that does not continue until Ctrl-C, seconds. */
   lan: { once: 3 },

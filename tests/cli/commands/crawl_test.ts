@@ -166,6 +166,8 @@ Deno.test("a crawl refuses words, budgets, databases and checkpoints in one line
       await refused(list, "8.8.8.0/24", ...budget),
       "Cannot scan 256 public addresses without --i-have-permission: ",
     );
+    const few = await refused(list, "10.0.0.0/8", "--budget", "5k/day");
+    assertStringIncludes(few, "up to 150,000 datagrams would be sent"); // in 30 days
     assertStringIncludes(await refused(list, "::1", ...budget), "adaptive scans are for IPv4");
     const folder = list.replace("/a.db", "");
     const [fresh, file] = [`${folder}/new.db`, `${folder}/new.txt`];
@@ -186,6 +188,14 @@ Deno.test("a crawl refuses words, budgets, databases and checkpoints in one line
     );
     assertEquals(await rowsOf(list, "select count(*) as n from scans"), [{ n: 1 }]);
   }));
+
+Deno.test("the help names the ports of discovery, and the least budget", async () => {
+  const { stdout } = await run(["crawl", "--help"]);
+  assertStringIncludes(stdout, "default: the usual ports of the protocols, and 100 on either side");
+  assertStringIncludes(stdout, "at least 1000/day");
+  const { stdout: scan } = await run(["scan", "--help"]);
+  assertStringIncludes(scan, "default: the usual ports; with --adaptive also 100 on either side");
+});
 
 Deno.test("the checkpoint of a crawl has the yield of its discovery", () =>
   inFolder(async (folder) => {

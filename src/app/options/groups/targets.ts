@@ -20,6 +20,11 @@ import { anyText, COUNT, FILE, wholeNumber } from "../value_types.ts";
 
 /** The largest seed: whole numbers up to it are exact. */
 const MAX_SEED = Number.MAX_SAFE_INTEGER;
+/** The default of `--ports`, and what adaptive discovery adds. */
+const [USUAL_PORTS, AROUND] = [
+  "the usual ports of the protocols",
+  `${DEFAULTS.adaptive.portsAround} on either side`,
+];
 
 /** Options that choose targets, exclusions and their order. */
 export const TARGETS = {
@@ -63,7 +68,11 @@ export const TARGETS = {
       commands: ["scan", "crawl", "campaign submit"],
       takes: PORTS,
       help: "ports to probe, such as 25565-25570,U:19132 (U: only UDP, T: only TCP)",
-      defaultText: "the usual ports of the protocols",
+      defaultText: {
+        "scan": `the usual ports; with --adaptive also ${AROUND}`,
+        "crawl": `${USUAL_PORTS}, and ${AROUND}`,
+        "campaign submit": USUAL_PORTS,
+      },
     },
     {
       name: "ports",
@@ -173,7 +182,8 @@ export const ADAPTIVE = {
       name: "budget",
       commands: ["crawl"],
       takes: PER_DAY,
-      help: "probes per day, of known servers and of discovery, for example 500k/day or 50M/day",
+      help:
+        "probes per day, of known servers and of discovery, at least 1000/day; for example 50M/day",
     },
     {
       name: "stop-below",

@@ -215,3 +215,23 @@ Deno.test("failed polls that count only after a check of the network are confirm
     assert(second - first >= 240_000 && third - second >= 240_000, [first, second, third].join());
   }
 });
+
+for (const reached of [20, 100]) {
+  Deno.test(`an outage in which ${reached} of 2000 servers reply makes no server offline`, async () => {
+    const servers = Array.from({ length: 2000 }, (_, i) => ({ since: 20, probed: (i % 97) / 97 }));
+    const { events, own } = await crawl({
+      ...{ servers, perDay: 4000, runMs: 36 * HOUR },
+      reply: (ms, server) => ms < 12 * HOUR || ms > 24 * HOUR || server < reached,
+    });
+    assertEquals([events, own], [[], ["watcher_offline", "watcher_online"]]);
+  });
+}
+
+Deno.test("while most servers reply, those of a crawl that really stopped are offline", async () => {
+  const servers = Array.from({ length: 2000 }, () => ({ since: 20 }));
+  const { events, own } = await crawl({
+    ...{ servers, perDay: 40_000, runMs: 24 * HOUR },
+    reply: (ms, server) => ms < 12 * HOUR || server % 3 > 0,
+  });
+  assertEquals([own, events.length], [[], 667]);
+});

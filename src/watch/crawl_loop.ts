@@ -53,6 +53,19 @@ export interface Freshness {
   readonly p95Ms: number;
 }
 
+/** What discovery has done. */
+export interface DiscoveryCounts {
+  /** Number of probes, without those of passes that still run. */
+  readonly probes: number;
+  /** Number of servers that it has found. */
+  readonly found: number;
+}
+
+/** The numbers that a crawl reports of its state. */
+export interface CrawlStatus extends Freshness {
+  readonly discovery: DiscoveryCounts;
+}
+
 /** A server of a crawl. */
 interface Turn {
   readonly server: WatchedServer;

@@ -56,6 +56,8 @@ interface WaitingPass {
 
 /** Runs rounds of discovery. */
 export class DiscoveryRounds {
+  /** What all rounds have done. */
+  readonly counts = { probes: 0, found: 0 };
   #startedAt = -Infinity;
   #round: Promise<void> | undefined;
   /** The pass that waits; `undefined` after it: the round has ended. */
@@ -82,9 +84,11 @@ export class DiscoveryRounds {
     begin(probes);
     const after = (await this.#next.promise)?.pass;
     if (after === undefined) return 0; // the round ended without a further pass
-    const used = after.spent - before.spent;
+    const [used, found] = [after.spent - before.spent, after.found - before.found];
+    this.counts.probes += used;
+    this.counts.found += found;
     const isSample = before.spent >= before.known && (before.known === 0 || after.hasReplies);
-    if (isSample && used > 0) recentYield.add(used, after.found - before.found);
+    if (isSample && used > 0) recentYield.add(used, found);
     await onPass();
     return used;
   }

@@ -6,7 +6,12 @@
 import { throttleOf } from "../../scan/scan.ts";
 import type { ScanControls } from "../../scan/scan_setup.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
-import { CrawlLoop, type Freshness, freshnessOf } from "../../watch/crawl_loop.ts";
+import {
+  CrawlLoop,
+  type CrawlStatus,
+  type DiscoveryCounts,
+  freshnessOf,
+} from "../../watch/crawl_loop.ts";
 import type { WatchCounts, WatchEvent } from "../../watch/mod.ts";
 import { runPreparedScan } from "../scan/run_scan.ts";
 import { runPreparedWatch, type WatchResult } from "../watch/run_watch.ts";
@@ -26,7 +31,12 @@ export interface RunCrawlOptions {
   /** Receives the events. */
   readonly onEvent: (event: WatchEvent) => void;
   /** Called when everything is open, before the first poll. */
-  readonly begin?: (counts: WatchCounts, freshness: () => Freshness) => void;
+  readonly begin?: (counts: WatchCounts, crawlStatus: () => CrawlStatus) => void;
+}
+
+/** How a crawl ended. */
+export interface CrawlResult extends WatchResult {
+  readonly discovery: DiscoveryCounts;
 }
 
 /**
@@ -38,10 +48,9 @@ export interface RunCrawlOptions {
 export async function runPreparedCrawl(
   crawl: PreparedCrawl,
   { signal, onEvent, begin }: RunCrawlOptions,
-): Promise<WatchResult> {
+): Promise<CrawlResult> {
   const { polls, perDay, recentYield, path, limits, context: { warn } } = crawl;
   const { clock } = polls.network;
-  const freshness = () => freshnessOf(polls.servers.map(({ known }) => known), clock.wall());
   let isUnsaved = false;
   const save = async () => {
     if (path === undefined) return;
@@ -77,16 +86,22 @@ export async function runPreparedCrawl(
       if (end.error !== undefined) throw end.error;
     },
   });
+  const discovery = rounds.counts;
+  const crawlStatus = () => ({
+    ...freshnessOf(polls.servers.map(({ known }) => known), clock.wall()),
+    discovery,
+  });
   const discover = (probes: number) =>
     limits === undefined ? Promise.resolve(0) : rounds.discover(probes);
   try {
-    return await runPreparedWatch(polls, {
-      ...{ signal, onEvent, throttle, freshness },
+    const result = await runPreparedWatch(polls, {
+      ...{ signal, onEvent, throttle, crawlStatus },
       onOptOut: (address) => controls?.optOut(address),
-      begin: (counts) => begin?.(counts, freshness),
+      begin: (counts) => begin?.(counts, crawlStatus),
       openLoop: (options) =>
         new CrawlLoop({ ...options, perDay, recentYield, minDiscovery: 1, discover }),
     });
+    return { ...result, discovery };
   } finally {
     await rounds.end();
     await save();

@@ -12,7 +12,7 @@ import {
   type WatchedServer,
   type WatchEvent,
 } from "../../watch/mod.ts";
-import type { Freshness } from "../../watch/crawl_loop.ts";
+import type { CrawlStatus } from "../../watch/crawl_loop.ts";
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
 import { counter, databaseFamilies, gauge, metricFamily } from "./scan_metrics.ts";
 import type { ServerInfo } from "./server_info.ts";
@@ -63,8 +63,8 @@ export interface MeasuredWatch {
   readonly journals: readonly Journal[];
   /** Its webhooks. Default: none. */
   readonly webhooks?: readonly WebhookCounts[];
-  /** How well the states of the servers are known. Default: not measured. */
-  readonly freshness?: () => Freshness;
+  /** The state of the crawl of which the watch is a part. Default: there is none. */
+  readonly crawlStatus?: () => CrawlStatus;
   /** The labels of the servers' info series. Default: there are no such series. */
   readonly info?: ServerInfo;
   /** Called with the delay of each poll, seconds. Default: delays are only counted. */
@@ -94,14 +94,14 @@ export class WatchMetrics {
 
   /** All metric families, with their current values. */
   families(): Family[] {
-    const { servers, journals, webhooks = [], info, freshness } = this.watch;
+    const { servers, journals, webhooks = [], info, crawlStatus } = this.watch;
     return [
       ...serverFamilies(servers),
       ...(info === undefined ? [] : [this.#infoFamily(info)]),
       ...this.#pollFamilies(),
       ...journalFamilies(journals),
       ...webhookFamilies(webhooks),
-      ...(freshness === undefined ? [] : freshnessFamilies(freshness())),
+      ...(crawlStatus === undefined ? [] : crawlFamilies(crawlStatus())),
     ];
   }
 
@@ -184,7 +184,7 @@ function webhookFamilies(webhooks: readonly WebhookCounts[]): Family[] {
 }
 
 /** The families of a crawl. */
-function freshnessFamilies({ believed, medianMs, p95Ms }: Freshness): Family[] {
+function crawlFamilies({ believed, medianMs, p95Ms, discovery }: CrawlStatus): Family[] {
   return [
     gauge(
       "servers_believed_ratio",
@@ -200,6 +200,8 @@ function freshnessFamilies({ believed, medianMs, p95Ms }: Freshness): Family[] {
         { labels: { quantile: "0.95" }, value: p95Ms / 1000 },
       ],
     ),
+    counter("crawl_discovery_probes", "Probes of discovery.", discovery.probes),
+    counter("crawl_discovered", "Servers that discovery found.", discovery.found),
   ];
 }
 

@@ -23,7 +23,7 @@ import { keepRolledUp } from "../databases/roll_up_databases.ts";
 import { openPollingSockets, type PollingSockets } from "../engines/watch_sockets.ts";
 import { probedEndpoints, serveWatch, type WatchServer } from "../metrics/serve_watch.ts";
 import { formatConfig } from "../options/config_file.ts";
-import type { Freshness } from "../../watch/crawl_loop.ts";
+import type { CrawlStatus } from "../../watch/crawl_loop.ts";
 import { openWebhook, type WebhookSetup } from "../outputs/watch_webhook.ts";
 import { findAddedServers } from "../targets/added_servers.ts";
 import { MovedNames } from "../targets/moved_names.ts";
@@ -43,8 +43,8 @@ export interface RunWatchOptions {
   readonly throttle?: Throttle;
   /** Called with an address when a reply from it contains an opt-out. */
   readonly onOptOut?: (address: Address) => void;
-  /** How well the states of the servers are known. Default: not measured. */
-  readonly freshness?: () => Freshness;
+  /** The state of the crawl of which the watch is a part. Default: there is none. */
+  readonly crawlStatus?: () => CrawlStatus;
   /** Awaited before each poll. Default: polls wait for nothing. */
   readonly beforePoll?: () => Promise<void>;
 }
@@ -74,9 +74,9 @@ export async function runPreparedWatch(
   await using hook = webhook && await openHook(webhook, watch);
   await using polling = await openPolling(watch, signal, run.throttle);
   const counts = newWatchCounts();
-  const { openLoop, freshness } = run;
+  const { openLoop, crawlStatus } = run;
   const setup = { ...pollingSetup(watch, polling, run), openLoop, signal, counts };
-  await using served = serve(watch, polling, { ...setup, freshness }, hook);
+  await using served = serve(watch, polling, { ...setup, crawlStatus }, hook);
   const reportEvent = withEventLimit((event, isStored) => {
     counts.events++;
     served.metrics.add(event);
@@ -102,7 +102,7 @@ function countOnline({ servers }: PreparedWatch): number {
 function serve(
   watch: PreparedWatch,
   polling: PollingSockets,
-  setup: OwnSetup & Pick<RunWatchOptions, "freshness">,
+  setup: OwnSetup & Pick<RunWatchOptions, "crawlStatus">,
   hook: Webhook | undefined,
 ): WatchServer {
   const { measured, databases: { journals }, options: { allowPrivate }, context: { warn } } = watch;

@@ -6,7 +6,7 @@
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { ago } from "../../app/databases/select_servers.ts";
 import { webhookSummary } from "../../app/outputs/watch_webhook.ts";
-import type { Freshness } from "../../watch/crawl_loop.ts";
+import type { CrawlStatus, DiscoveryCounts } from "../../watch/crawl_loop.ts";
 import type { WatchCounts, WatchRules, Webhook } from "../../watch/mod.ts";
 
 /** The line with the number of endpoints and the interval. */
@@ -21,7 +21,7 @@ export function crawlStartLine(servers: number, perDay: number): string {
 
 /** The line about how well a crawl knows its servers. */
 export function freshnessLine(
-  { servers, believed, medianMs, p95Ms }: Freshness,
+  { servers, believed, medianMs, p95Ms, discovery }: CrawlStatus,
   { polls }: Pick<WatchCounts, "polls">,
 ): string {
   return `${(100 * believed).toFixed(1)} % of ${
@@ -29,7 +29,12 @@ export function freshnessLine(
   } believed; last probes ` +
     `${ago(0, medianMs)} ago (median), ${ago(0, p95Ms)} (95th percentile); ${
       countOf(polls, "poll")
-    }`;
+    }; ${discoveryText(discovery)}`;
+}
+
+/** What discovery has done, in words. */
+export function discoveryText({ probes, found }: DiscoveryCounts): string {
+  return `${countOf(probes, "discovery probe")}, ${withCommas(found)} found`;
 }
 
 /** The line with the counts of a watch that has ended. */

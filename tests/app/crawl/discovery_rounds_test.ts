@@ -43,6 +43,7 @@ Deno.test("passes use the probes that they are given, and their finds are the yi
   assertEquals([most, counts()], [[300, 600, 3000], [1, 3]]);
   assertEquals(recentYield.batches, [{ probes: 450, found: 9 }, { probes: 3000, found: 3 }]);
   assertAlmostEquals(recentYield.perProbe, 12.01 / 4450);
+  assertEquals(discovery.counts, { probes: 3700, found: 212 });
   controller.abort();
   await discovery.end();
 });

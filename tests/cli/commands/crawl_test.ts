@@ -1,5 +1,5 @@
 /** Covers src/app/crawl/ and src/cli/commands/watch/crawl.ts. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { readCrawlFile, writeCrawlFile } from "../../../src/app/crawl/crawl_file.ts";
 import { crawlStartLine, freshnessLine } from "../../../src/cli/term/watch_summary.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -58,6 +58,8 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     const [, believed] = /^blocksweep_servers_believed_ratio (\S+)$/m.exec(page) ?? [];
     assert(Number(believed) > 0.99 && Number(believed) <= 1, page);
     assertStringIncludes(page, 'blocksweep_probe_age_seconds{quantile="0.95"}');
+    assertStringIncludes(page, "blocksweep_crawl_discovery_probes_total 0\n");
+    assertStringIncludes(page, "blocksweep_crawl_discovered_total 0\n");
     first.kill("SIGKILL");
     await first.output();
     assertEquals(
@@ -137,7 +139,11 @@ Deno.test("discovery counts no missed scans of known servers: the own network ma
     const done = "select id from scans where kind = 'sweep' and state = 'finished'";
     await until(crawl, async () => (await rowsOf(list, done)).length === 2);
     crawl.kill("SIGINT");
-    await crawl.output();
+    const { stderr } = await crawl.output();
+    assertMatch(
+      new TextDecoder().decode(stderr),
+      /\n12 of 12 .*; [1-9]\d+ discovery probes, 0 found\n$/,
+    );
     const missed = "select server from server_state where online = 0 or missed_scans > 0";
     assertEquals(await rowsOf(list, missed), []);
   }));
@@ -216,9 +222,11 @@ Deno.test("the line about freshness has the share of believed servers, and the a
     believed: 0.9731,
     medianMs: 5_400_000,
     p95Ms: 300 * 3_600_000,
+    discovery: { probes: 1234, found: 113 },
   };
   assertEquals(
     freshnessLine(freshness, { polls: 1 }),
-    "97.3 % of 1,234 servers believed; last probes 90m ago (median), 12d (95th percentile); 1 poll",
+    "97.3 % of 1,234 servers believed; last probes 90m ago (median), 12d (95th percentile); 1 poll; " +
+      "1,234 discovery probes, 113 found",
   );
 });

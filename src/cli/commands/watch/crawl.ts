@@ -14,7 +14,12 @@ import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import { reportError, reportLine, writeRows } from "../../term/console.ts";
 import { EventPrinter } from "../../term/event_lines.ts";
-import { crawlStartLine, freshnessLine, watchSummary } from "../../term/watch_summary.ts";
+import {
+  crawlStartLine,
+  discoveryText,
+  freshnessLine,
+  watchSummary,
+} from "../../term/watch_summary.ts";
 
 /** Interval of the lines about freshness, milliseconds. */
 const FRESHNESS_MS = 600_000;
@@ -40,19 +45,22 @@ async function execute(crawl: PreparedCrawl): Promise<number> {
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
-  const { online, counts, hook } = await runPreparedCrawl(crawl, {
+  const { online, counts, hook, discovery } = await runPreparedCrawl(crawl, {
     signal,
     onEvent: (event) => printer.add(event),
-    begin: (counts, freshness) => {
+    begin: (counts, crawlStatus) => {
       if (quiet) return;
       reportLine(crawlStartLine(servers.length, perDay));
-      const report = () => reportLine(freshnessLine(freshness(), counts));
+      const report = () => reportLine(freshnessLine(crawlStatus(), counts));
       report();
       repeat(report, clock, signal);
     },
   });
   await printer.printed();
-  if (!quiet) reportLine(watchSummary(online, servers.length, counts, hook));
+  if (!quiet) {
+    const summary = watchSummary(online, servers.length, counts, hook);
+    reportLine(`${summary}; ${discoveryText(discovery)}`);
+  }
   return EXIT.interrupted; // only a signal ends a crawl without an error
 }
 

@@ -26,6 +26,8 @@ const SLICE_MS = 30_000;
 const CONFIRM_MS = 0.4 * MIN_REPROBE_MS;
 /** Unused probes of known servers are kept for this time, milliseconds. */
 const KEPT_MS = 3_600_000;
+/** Part of the budget of a day that is kept for discovery at most. */
+const MAX_LEFT_PART = 1 / 12;
 /** Part of the budget that discovery gets at least, as long as its yield is unknown, and later. */
 const MIN_DISCOVERY = { unsure: 0.1, sure: 0.01 };
 
@@ -115,10 +117,10 @@ export class CrawlLoop implements ServerLoop {
     }
   }
 
-  /** Polls servers at once. Other polls wait for it, except while the crawl is offline. */
+  /** Polls servers at once. Other polls wait for it. */
   pollCanaries(servers: readonly WatchedServer[]): void {
-    const { clock, isPaused } = this.options;
-    if (!isPaused()) this.#probes -= servers.length;
+    const { clock } = this.options;
+    this.#probes -= servers.length;
     for (const server of servers) {
       const turn = this.#turns.get(server)!;
       const delayMs = turn.polledAt + MIN_INTERVAL_MS - clock.wall();
@@ -131,13 +133,15 @@ export class CrawlLoop implements ServerLoop {
 
   /** Polls servers until the signal. */
   async run(): Promise<void> {
-    const { clock, signal, pool: { tasks }, onIteration, isPaused } = this.options;
+    const { clock, signal, pool: { tasks }, onIteration, isPaused, perDay } = this.options;
     let before = clock.now() - SLICE_MS;
     while (!signal.aborted) {
       const now = clock.now();
       onIteration(now);
-      // During an outage no budget is collected: its servers are polled one after the other later.
-      if (!isPaused()) this.#slice((now - before) / DAY_MS);
+      const days = (now - before) / DAY_MS;
+      // The budget of an outage is only for its canaries: its servers are polled one after the other later.
+      if (!isPaused()) this.#slice(days);
+      else if (this.#probes < 0) this.#probes = Math.min(0, this.#probes + perDay * days);
       before = now;
       await sleep(clock, SLICE_MS, signal);
     }
@@ -177,7 +181,7 @@ export class CrawlLoop implements ServerLoop {
       this.#probes--;
       this.#start(turn);
     }
-    this.#left = Math.min(this.#left, perDay);
+    this.#left = Math.min(this.#left, perDay * MAX_LEFT_PART);
     this.#discovery ??= this.#discover().finally(() => this.#discovery = undefined);
   }
 
@@ -185,8 +189,10 @@ export class CrawlLoop implements ServerLoop {
   async #discover(): Promise<void> {
     const { discover, minDiscovery, signal, isPaused } = this.options;
     while (this.#left >= minDiscovery && !signal.aborted && !isPaused()) {
-      const used = await discover(Math.floor(this.#left));
-      this.#left -= used;
+      const probes = Math.floor(this.#left);
+      this.#left -= probes;
+      const used = await discover(probes);
+      this.#left += probes - used;
       if (used === 0) return;
     }
   }

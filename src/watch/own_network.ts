@@ -20,6 +20,10 @@ const MAX_CANARIES = 16;
 const REPLYING_PART = { watch: 1 / 4, crawl: 1 / 2 };
 /** Number of canaries that are polled every {@linkcode RECHECK_MS} while the watch is offline. */
 const RECHECKED = 4;
+/** After this number of rechecks of a crawl, 2 minutes, each further one takes twice as long to begin. */
+const FAST_RECHECKS = 24;
+/** Maximum time between two rechecks of a crawl, milliseconds. */
+const MAX_RECHECK_MS = 600_000;
 
 /** Whether the watch reaches its servers; `checking`: not yet known. */
 export type NetworkState = "online" | "checking" | "offline";
@@ -102,6 +106,8 @@ export class OwnNetwork {
   /** The servers that are rechecked while the watch is offline, the next ones first. */
   #rechecked: WatchedServer[] = [];
   #cancelRecheck: (() => void) | undefined;
+  /** Number of rechecks since the watch is offline. */
+  #rechecks = 0;
 
   /** Starts online, without servers. */
   constructor(private readonly options: OwnNetworkOptions) {
@@ -303,11 +309,16 @@ export class OwnNetwork {
     const polls = [this.#failing, this.#stopped, this.#polled, this.#withheld];
     for (const servers of polls) servers.clear();
     this.options.onOffline(this.#since, reason);
+    this.#rechecks = 0;
     this.#recheckLater();
   }
 
   #recheckLater(): void {
-    this.#cancelRecheck = this.options.clock.after(RECHECK_MS, () => {
+    const doublings = Math.max(0, ++this.#rechecks - FAST_RECHECKS);
+    const delayMs = this.options.isCrawl
+      ? Math.min(MAX_RECHECK_MS, RECHECK_MS * 2 ** doublings)
+      : RECHECK_MS;
+    this.#cancelRecheck = this.options.clock.after(delayMs, () => {
       if (this.#check === undefined) {
         const next = this.#rechecked.splice(0, RECHECKED);
         this.#rechecked.push(...next);

@@ -235,3 +235,31 @@ Deno.test("while most servers reply, those of a crawl that really stopped are of
   });
   assertEquals([own, events.length], [[], 667]);
 });
+
+Deno.test("the canaries of outages are part of the budget", async () => {
+  const servers = Array.from({ length: 4000 }, () => ({ since: 20 }));
+  const scene = { servers, perDay: 4000, runMs: 24 * HOUR };
+  const often = await crawl({ ...scene, reply: (ms) => ms % HOUR < HOUR * 5 / 6 });
+  assert(often.own.length > 20, `${often.own.length} events`);
+  // Those of the last outage, at most 4 every 5 s for 2 minutes and then fewer, may come before their budget.
+  assert(often.polls.length <= 4000 + 4 * 28, `${often.polls.length} polls`);
+  const long = await crawl({ ...scene, reply: (ms) => ms < HOUR });
+  assertEquals([long.own, long.events], [["watcher_offline"], []]);
+  const late = long.polls.filter(([ms]) => ms > 4 * HOUR);
+  assertEquals(late.length, 4 * 20 * 6);
+});
+
+Deno.test("discovery that was not possible for long gets no more than a twelfth of a day at once", async () => {
+  const used: number[] = [];
+  let calls = 0;
+  await crawl({
+    ...{ servers: [{}], perDay: 1e5, runMs: 54 * HOUR },
+    discover: (probes) => {
+      if (calls++ < 30 * 120) return Promise.resolve(0);
+      used.push(probes);
+      return Promise.resolve(probes);
+    },
+  });
+  const probes = used.reduce((sum, one) => sum + one);
+  assertAlmostEquals(probes, 1e5 * 13 / 12, 500);
+});

@@ -155,7 +155,8 @@ export class CrawlLoop implements ServerLoop {
     const most = perDay * (1 - MIN_DISCOVERY[recentYield.isSure ? "sure" : "unsure"]);
     let rootSum = 0;
     for (const turn of this.#turns.values()) {
-      if (turn.misses !== turn.server.misses) update(turn);
+      const { server } = turn;
+      if (turn.misses !== server.misses || turn.probedAt !== server.probedAt) update(turn);
       rootSum += turn.root;
     }
     const scale = reprobeScale(rootSum, most, recentYield.perProbe);

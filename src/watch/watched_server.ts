@@ -181,10 +181,15 @@ export class WatchedServer {
     return this.online !== false && this.misses + 1 >= this.rules.downAfter;
   }
 
+  /** The last poll that counted, Unix milliseconds; 0: the server was never probed. */
+  get probedAt(): number {
+    return this.#probedAt ?? 0;
+  }
+
   /** The state of the server at its last poll that counted. A server that was never probed is long overdue. */
   get known(): KnownState {
-    const online = this.online === true;
-    const probedAt = this.#probedAt ?? 0;
+    const { online: isOnline, probedAt } = this;
+    const online = isOnline === true;
     return {
       online,
       since: (online ? this.#onlineSince : this.row?.seen_at) ?? probedAt,
@@ -297,6 +302,17 @@ export class WatchedServer {
     const last_seen = this.row?.seen_at ?? null;
     const [misses, unresponsive_since] = [this.misses, this.#unresponsiveSince];
     return [this.#newEvent({ event: "offline", misses, last_seen, unresponsive_since }, at)];
+  }
+
+  /**
+   * Records that a scan has received a reply of the server: no poll is needed if it counts as online.
+   *
+   * @param at When the reply was received, Unix milliseconds.
+   */
+  seen(at: number): void {
+    if (!this.online || at <= this.probedAt) return;
+    this.#probedAt = at;
+    this.forgetFailures();
   }
 
   /** Forgets failed polls that the watch's own network has caused. An offline server stays offline. */

@@ -28,10 +28,12 @@ interface Scene extends Partial<CrawlOptions> {
   readonly runMs: number;
   /** What a poll returns at a time in milliseconds. Default: a reply. */
   readonly reply?: (ms: number, server: number) => boolean | "opted out";
+  /** A server of which a scan receives a reply every 5 minutes. Default: none. */
+  readonly scanned?: number;
 }
 
 /** Crawls servers whose addresses end in their number. */
-async function crawl({ servers: listed, runMs, reply = () => true, ...rest }: Scene) {
+async function crawl({ servers: listed, runMs, reply = () => true, scanned, ...rest }: Scene) {
   const clock = new FakeNetwork(1);
   const [start, wall] = [clock.now(), clock.wall()];
   const rules = {
@@ -50,6 +52,9 @@ async function crawl({ servers: listed, runMs, reply = () => true, ...rest }: Sc
   });
   const controller = new AbortController();
   clock.after(runMs, () => controller.abort());
+  for (let ms = 0; scanned !== undefined && ms < runMs; ms += 300_000) {
+    clock.after(ms, () => servers[scanned].seen(clock.wall()));
+  }
   const polls: (readonly [ms: number, server: number])[] = [];
   const events: (readonly [ms: number, event: string, server: number])[] = [];
   const own: string[] = [];
@@ -174,6 +179,16 @@ Deno.test("an outage of the own network makes no server offline, and its end no 
     polls.filter(([ms]) => ms >= from * HOUR && ms < to * HOUR).length;
   assert(within(48, 49) < 3 * 4000 / 24, `${within(48, 49)} polls in the hour after`);
   assert(within(49, 72) > 0.7 * 4000 * 23 / 24);
+});
+
+Deno.test("a server whose replies a scan has received is not polled", async () => {
+  const { polls } = await crawl({
+    servers: [{}, {}, { online: false }],
+    runMs: 3 * HOUR,
+    scanned: 0,
+  });
+  const count = (one: number) => polls.filter(([, server]) => server === one).length;
+  assert(count(0) <= 1 && count(1) > 10, `${polls}`);
 });
 
 Deno.test("a server that opts out is polled no more", async () => {

@@ -1,27 +1,30 @@
 /**
- * The servers among the rows of a scan that were not known before.
+ * The servers among the rows of a scan: those that a crawl polls, and those that were not known before.
  *
  * @module
  */
-import { type Endpoint, formatAddress } from "../../core/address.ts";
+import { formatAddress } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
+import type { WatchedServer } from "../../watch/mod.ts";
 import { RowObserver } from "../outputs/row_observer.ts";
 
-/** Counts new servers, each once. Further ports of one server are not counted. */
+/**
+ * Counts new servers, each once. Further ports of one server are not counted. The reply of a known
+ * server counts as that of a poll, unless the server is polled by a name, which the scan did not send.
+ */
 export class NewServers extends RowObserver {
   /** Number of new servers. */
   count = 0;
   /** Whether any server has replied. */
   hasReplies = false;
-  readonly #known: Set<string>;
+  readonly #known: Map<string, WatchedServer[]>;
 
   /** Starts with known servers. */
-  constructor(known: Iterable<Endpoint>) {
+  constructor(known: Iterable<WatchedServer>) {
     super();
-    this.#known = new Set(
-      Iterator.from(known).map(({ address, port }) =>
-        keyOf({ host: formatAddress(address), port })
-      ),
+    this.#known = Map.groupBy(
+      known,
+      ({ endpoint: { address, port } }) => keyOf({ host: formatAddress(address), port }),
     );
   }
 
@@ -29,8 +32,10 @@ export class NewServers extends RowObserver {
     this.hasReplies ||= records.length > 0;
     for (const record of records) {
       const key = keyOf(record);
-      if (record.alias_of !== null || this.#known.has(key)) continue;
-      this.#known.add(key);
+      const known = this.#known.get(key);
+      for (const server of known ?? []) if (server.name === null) server.seen(record.seen_at);
+      if (record.alias_of !== null || known !== undefined) continue;
+      this.#known.set(key, []);
       this.count++;
     }
   }

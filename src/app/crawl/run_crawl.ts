@@ -73,7 +73,7 @@ export async function runPreparedCrawl(
       const onStart = (started: ScanControls) => {
         controls = started;
       };
-      const found = new NewServers(polls.servers.map(({ endpoint }) => endpoint));
+      const found = new NewServers(polls.servers);
       const known = scan.adaptive?.known.length ?? 0;
       const { end } = await runPreparedScan(scan, {
         ...{ signal, throttle, onStart },

@@ -3,6 +3,8 @@ import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { DiscoveryRounds, type RoundPass } from "../../../src/app/crawl/discovery_rounds.ts";
 import { NewServers } from "../../../src/app/crawl/new_servers.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { WatchedServer } from "../../../src/watch/mod.ts";
 import { RecentYield } from "../../../src/discovery/freshness.ts";
 import { ManualClock } from "../../fakes/manual_clock.ts";
 
@@ -89,13 +91,26 @@ Deno.test("the signal ends the wait of a pass", async () => {
 });
 
 Deno.test("new servers are counted once, and neither known ones nor further ports of one server", () => {
-  const found = new NewServers([{ address: 0x0a000001, port: 1 }]);
+  const endpoint = { address: 0x0a000001, port: 1 };
+  const rules = {
+    ...{ intervalMs: 600_000, downAfter: 3, scanId: "crawl", newEventId: () => "event" },
+    allProtocols: PROTOCOLS,
+  };
+  const stored = { row: emptyRecord(endpoint, 0), probedAt: 1000 };
+  const known = [
+    new WatchedServer(endpoint, null, rules, { ...stored, online: true }),
+    new WatchedServer(endpoint, null, rules, { ...stored, online: false }),
+    new WatchedServer(endpoint, "play.example.org", rules, { ...stored, online: true }),
+  ];
+  const found = new NewServers(known);
   assertEquals(found.hasReplies, false);
   const row = (port: number, alias_of: string | null = null) => ({
-    ...emptyRecord({ address: 0x0a000001, port }, 0),
+    ...emptyRecord({ address: 0x0a000001, port }, 5000),
     alias_of,
   });
   found.read([row(1), row(2), row(2), row(3, "10.0.0.1:2")]);
   found.read([row(2), row(4)]);
   assertEquals([found.count, found.hasReplies], [2, true]);
+  // A poll has to tell of a server that came back, and the scan did not send the name.
+  assertEquals(known.map(({ probedAt }) => probedAt), [5000, 1000, 1000]);
 });

@@ -162,9 +162,11 @@ export class CrawlLoop implements ServerLoop {
     const scale = reprobeScale(rootSum, most, recentYield.perProbe);
     const due: Due[] = [];
     let wanted = 0; // polls per day
+    let reserved = 0; // probes that confirm failed polls
     for (const turn of this.#turns.values()) {
       const ms = reprobeMs(turn.root, scale, turn.jitter);
       wanted += DAY_MS / ms;
+      if (turn.isUnconfirmed) reserved += confirmations(turn) - (turn.isPolling ? 1 : 0);
       const overdue = turn.isUnconfirmed ? Infinity : (now - turn.probedAt) / ms;
       if (turn.isPolling || overdue < 1) continue;
       if (turn.isUnconfirmed && now - turn.polledAt < CONFIRM_MS) continue;
@@ -178,7 +180,10 @@ export class CrawlLoop implements ServerLoop {
     this.#probes += share - unused;
     this.#left += perDay * days - share + unused;
     due.sort((a, b) => a.overdue === b.overdue ? 0 : b.overdue - a.overdue);
-    for (const { turn } of due.slice(0, Math.max(0, Math.floor(this.#probes)))) {
+    for (const { turn } of due) {
+      // Probes were reserved for confirmations. If canaries have used them, other polls wait instead.
+      if (turn.isUnconfirmed) reserved--;
+      else if (this.#probes < 1 + reserved) break;
       this.#probes--;
       this.#start(turn);
     }
@@ -212,6 +217,11 @@ export class CrawlLoop implements ServerLoop {
       else update(turn);
     });
   }
+}
+
+/** Number of further failed polls that make a server offline. */
+function confirmations({ server, misses }: Turn): number {
+  return server.rules.downAfter - misses;
 }
 
 /** Updates a turn from the state of its server. */

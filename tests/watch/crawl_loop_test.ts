@@ -278,3 +278,16 @@ Deno.test("discovery that was not possible for long gets no more than a twelfth 
   const probes = used.reduce((sum, one) => sum + one);
   assertAlmostEquals(probes, 1e5 * 13 / 12, 500);
 });
+
+Deno.test("failed polls are confirmed within 10 minutes, however short the budget is", async () => {
+  const { polls } = await crawl({
+    servers: Array.from({ length: 600 }, () => ({ since: 20, probed: 10 })),
+    ...{ perDay: 1000, runMs: 48 * HOUR },
+    reply: (_, server) => server % 3 > 0,
+  });
+  const byServer = Map.groupBy(polls.filter(([, server]) => server % 3 === 0), ([, one]) => one);
+  const spans = [...byServer.values()].filter(({ length }) => length >= 3)
+    .map(([[first], , [third]]) => third - first);
+  assert(spans.length > 150, `${spans.length} servers`);
+  assert(Math.max(...spans) <= 600_000, `${Math.max(...spans)} ms`);
+});

@@ -5,7 +5,8 @@
  */
 import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { RecentYield } from "../../discovery/freshness.ts";
+import { withCommas } from "../../core/quantities.ts";
+import { DAY_MS, RecentYield } from "../../discovery/freshness.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import { readStore } from "../../store/open_store.ts";
 import { allEndpoints } from "../../store/server_queries.ts";
@@ -54,6 +55,7 @@ export async function prepareCrawl(request: CrawlRequest): Promise<PreparedCrawl
   }
   const ranges = targets.length > 0 ? targets : networks;
   const limits = ranges.length > 0 ? await limitsOf(request, ranges, polls) : undefined;
+  noteRate(request, limits);
   const opened = stack.move();
   const dispose = () => opened.disposeAsync();
   return {
@@ -61,6 +63,20 @@ export async function prepareCrawl(request: CrawlRequest): Promise<PreparedCrawl
     ...{ polls, ranges, limits, path: file, recentYield },
     [Symbol.asyncDispose]: dispose,
   };
+}
+
+/** Notes a budget that the rate limit does not allow to use. */
+function noteRate(
+  { perDay, options: { quiet }, watch: { context: { warn } } }: CrawlRequest,
+  limits: PreparedCrawl["limits"],
+): void {
+  const rate = limits?.rates.rate ?? Infinity;
+  const most = rate * DAY_MS / 1000;
+  if (quiet || perDay <= most) return;
+  warn(
+    `blocksweep: a rate of ${withCommas(rate)}/s allows at most ${withCommas(most)} of the ` +
+      `${withCommas(perDay)} probes a day`,
+  );
 }
 
 /** Checks the targets of discovery; returns its limits. */

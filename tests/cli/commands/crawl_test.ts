@@ -140,6 +140,10 @@ Deno.test("discovery counts no missed scans of known servers: the own network ma
     await until(crawl, async () => (await rowsOf(list, done)).length === 2);
     crawl.kill("SIGINT");
     const { stderr } = await crawl.output();
+    assertStringIncludes(
+      new TextDecoder().decode(stderr),
+      "blocksweep: a rate of 5,000/s allows at most 432,000,000 of the 500,000,000 probes a day\n",
+    );
     assertMatch(
       new TextDecoder().decode(stderr),
       /\n12 of 12 .*; [1-9]\d+ discovery probes, 0 found\n$/,

@@ -37,8 +37,11 @@ export interface CrawlOptions {
   readonly perDay: number;
   /** The yield of discovery. */
   readonly recentYield: Pick<RecentYield, "perProbe" | "isSure">;
-  /** Finds servers with at most a number of probes. Returns how many it has used. Must not reject. */
-  readonly discover: (probes: number) => Promise<number>;
+  /**
+   * Finds servers with at most a number of probes. Returns how many it has used. Must not reject.
+   * `undefined`: known servers may use the whole budget.
+   */
+  readonly discover: ((probes: number) => Promise<number>) | undefined;
   /** Minimum number of probes of a discovery. */
   readonly minDiscovery: number;
 }
@@ -150,9 +153,10 @@ export class CrawlLoop implements ServerLoop {
 
   /** Divides the budget of a time, in days, and uses it. */
   #slice(days: number): void {
-    const { perDay, recentYield, clock } = this.options;
+    const { perDay, recentYield, clock, discover } = this.options;
     const now = clock.wall();
-    const most = perDay * (1 - MIN_DISCOVERY[recentYield.isSure ? "sure" : "unsure"]);
+    const least = discover && MIN_DISCOVERY[recentYield.isSure ? "sure" : "unsure"];
+    const most = perDay * (1 - (least ?? 0));
     let rootSum = 0;
     for (const turn of this.#turns.values()) {
       const { server } = turn;
@@ -188,12 +192,14 @@ export class CrawlLoop implements ServerLoop {
       this.#start(turn);
     }
     this.#left = Math.min(this.#left, perDay * MAX_LEFT_PART);
-    this.#discovery ??= this.#discover().finally(() => this.#discovery = undefined);
+    if (discover) {
+      this.#discovery ??= this.#discover(discover).finally(() => this.#discovery = undefined);
+    }
   }
 
   /** Discovers servers with the probes that are left, until no discovery uses any. */
-  async #discover(): Promise<void> {
-    const { discover, minDiscovery, signal, isPaused } = this.options;
+  async #discover(discover: (probes: number) => Promise<number>): Promise<void> {
+    const { minDiscovery, signal, isPaused } = this.options;
     while (this.#left >= minDiscovery && !signal.aborted && !isPaused()) {
       const probes = Math.floor(this.#left);
       this.#left -= probes;

@@ -291,3 +291,10 @@ Deno.test("failed polls are confirmed within 10 minutes, however short the budge
   assert(spans.length > 150, `${spans.length} servers`);
   assert(Math.max(...spans) <= 600_000, `${Math.max(...spans)} ms`);
 });
+
+Deno.test("without discovery, known servers use the whole budget", async () => {
+  const servers = Array.from({ length: 400 }, () => ({}));
+  const scene = { servers, perDay: 400, runMs: 48 * HOUR, recentYield: new RecentYield() };
+  const { polls } = await crawl({ ...scene, discover: undefined });
+  assertAlmostEquals(polls.length, 800, 3);
+});

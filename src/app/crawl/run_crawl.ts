@@ -91,8 +91,7 @@ export async function runPreparedCrawl(
     ...freshnessOf(polls.servers.map(({ known }) => known), clock.wall()),
     discovery,
   });
-  const discover = (probes: number) =>
-    limits === undefined ? Promise.resolve(0) : rounds.discover(probes);
+  const discover = limits && ((probes: number) => rounds.discover(probes));
   try {
     const result = await runPreparedWatch(polls, {
       ...{ signal, onEvent, throttle, crawlStatus },

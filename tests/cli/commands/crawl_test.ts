@@ -78,7 +78,7 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     const { code, stderr } = await second.output();
     assertEquals([code, await rowsOf(list, others)], [130, known]);
     const lines = new TextDecoder().decode(stderr).split("\n");
-    assertEquals(lines[0], crawlStartLine(12, 500_000));
+    assertEquals(lines[0], crawlStartLine(12, 500_000, true));
     const unsaved = lines.filter((line) => line.startsWith("blocksweep: cannot write "));
     assertEquals(unsaved.length, 1, lines.join("\n"));
     assertStringIncludes(unsaved[0], `"${list}.crawl"`);
@@ -219,6 +219,13 @@ Deno.test("the checkpoint of a crawl has the yield of its discovery", () =>
     assert([2, 1].includes((await readCrawlFile(systemDisk, path)).length));
     assertEquals((await Array.fromAsync(Deno.readDir(folder))).length, 1, "no other file is left");
   }));
+
+Deno.test("a crawl without IPv4 servers says that it discovers none", () => {
+  const line = "crawling 3 servers with at most 5,000 probes a day";
+  assertEquals(crawlStartLine(3, 5000, true), line);
+  const without = `${line}; no discovery: the database has no IPv4 servers`;
+  assertEquals(crawlStartLine(3, 5000, false), without);
+});
 
 Deno.test("the line about freshness has the share of believed servers, and the ages of what is known", () => {
   const freshness = {

@@ -41,7 +41,8 @@ export async function runCrawl({ args, allProtocols }: CommandCall): Promise<num
 
 /** Runs a crawl, prints its events and its freshness, and reports its result; returns the exit code. */
 async function execute(crawl: PreparedCrawl): Promise<number> {
-  const { options: { json, quiet }, polls: { servers, network: { clock } }, perDay } = crawl;
+  const { options: { json, quiet }, polls: { servers, network: { clock } }, perDay, limits } =
+    crawl;
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
@@ -50,7 +51,7 @@ async function execute(crawl: PreparedCrawl): Promise<number> {
     onEvent: (event) => printer.add(event),
     begin: (counts, crawlStatus) => {
       if (quiet) return;
-      reportLine(crawlStartLine(servers.length, perDay));
+      reportLine(crawlStartLine(servers.length, perDay, limits !== undefined));
       const report = () => reportLine(freshnessLine(crawlStatus(), counts));
       report();
       repeat(report, clock, signal);

@@ -232,7 +232,7 @@ class FixedLoop implements ServerLoop {
         if (due.length <= this.#probes && this.#probes - later >= minDiscovery) {
           const probes = Math.floor(this.#probes - later);
           this.#probes -= probes;
-          await discover(probes);
+          await discover?.(probes);
         }
       }
       await sleep(clock, sliceMs, signal);

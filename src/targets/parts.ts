@@ -52,7 +52,7 @@ export function startOf(network: Address, size: number = 256): Address {
 
 /** Sizes of the networks that shards of an adaptive scan consist of: a /12, a /16 and a /20. */
 const DISCOVERY_SIZES = [2 ** 20, 2 ** 16, 2 ** 12];
-/** Minimum number of such networks in each shard. The smallest size is used for fewer too. */
+/** A size is used if each shard has at least this number of such networks, and the /20 in any case. */
 const MIN_NETWORKS = 16;
 
 /** Tweak of the seed. Passes use 0 and above, the choice of endpoints for a limit uses -1. */

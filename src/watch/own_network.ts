@@ -261,8 +261,8 @@ export class OwnNetwork {
   }
 
   /**
-   * The servers with the latest replies, or those of a crawl that are spread over all that replied. Those
-   * whose last poll failed are taken only if few others are left.
+   * The servers with the latest replies; in a crawl, some of all that have replied. A server whose last
+   * poll failed is taken only if too few others are left.
    */
   #canaries(): WatchedServer[] {
     const own = [...this.#replied].filter((server) => !this.#failing.has(server));

@@ -12,6 +12,7 @@ import { DiscoveredServers } from "../../../src/scan/adaptive/discovered_servers
 import type { AdaptiveScan } from "../../../src/scan/adaptive/adaptive_setup.ts";
 import { parsePassRecord, type PassRecord } from "../../../src/scan/adaptive/pass_record.ts";
 import type { Checkpointer } from "../../../src/scan/scan_setup.ts";
+import type { Range } from "../../../src/targets/ranges.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 import { ListedPasses } from "./listed_passes.ts";
 
@@ -140,6 +141,24 @@ Deno.test("a resumed scan plans with the loss that earlier runs measured", async
   discovery.fold(record.found);
   await scanFleet(setting);
   assertEquals(discovery.inputs.map(({ lossPerMille }) => lossPerMille), [7, 7, 7]);
+});
+
+Deno.test("a server without a row that has opted out gets nothing in a resumed scan", async () => {
+  const first = settingOf(PLAN);
+  await scanFleet(first.setting);
+  const last = first.records().at(-1)!;
+  const [{ address, port }] = first.records()[0].found[0].hits;
+  const earlier = [{
+    ...last,
+    found: [{ ...last.found[0], hits: [{ address, port, fingerprint: 1 }] }],
+  }];
+  const sentWith = async (optedOut: readonly Range[]) => {
+    const { setting } = settingOf([], { earlier });
+    const { network } = await scanFleet({ ...setting, optedOut });
+    return network.sent.filter(({ to }) => to.address === address).length;
+  };
+  assert(await sentWith([]) > 0);
+  assertEquals(await sentWith([{ start: address, end: address + 1 }]), 0);
 });
 
 Deno.test("written rows of one host on eight ports are not taken for one server", () => {

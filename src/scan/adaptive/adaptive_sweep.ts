@@ -58,7 +58,7 @@ export interface AdaptiveSweepParts {
 export class AdaptiveSweep {
   readonly #adaptive: AdaptiveScan;
   readonly #options: ScanSetup;
-  readonly #tables: Pick<ScanTables, "stop" | "optedOut">;
+  readonly #tables: Pick<ScanTables, "stop">;
   readonly #parts: AdaptiveSweepParts;
   readonly #report: AdaptiveReport;
   readonly #endsAt: number;
@@ -69,7 +69,7 @@ export class AdaptiveSweep {
   constructor(
     adaptive: AdaptiveScan,
     options: ScanSetup,
-    tables: Pick<ScanTables, "stop" | "optedOut">,
+    tables: Pick<ScanTables, "stop">,
     parts: AdaptiveSweepParts,
   ) {
     this.#adaptive = adaptive;
@@ -190,14 +190,14 @@ export class AdaptiveSweep {
     const { earlier, protocols } = this.#adaptive;
     const { targets: { responders, protocols: all }, io: { clock } } = this.#options;
     const { sightings } = this.#parts;
-    const { optedOut, stop: { sweepSignal: signal } } = this.#tables;
+    const { sweepSignal: signal } = this.#tables.stop;
     const written = new Set([...responders].map(endpointKey));
     for (const { found } of earlier) {
       for (const [i, { hits }] of found.entries()) {
         const plan = { probed: [protocols[i]], all, interviewed: true };
         for (const { address, port } of hits) {
           const endpoint = { address, port };
-          if (written.has(endpointKey(endpoint)) || optedOut.has(address)) continue;
+          if (written.has(endpointKey(endpoint))) continue;
           while (sightings.isFull && !signal.aborted) await sleep(clock, PAUSE_MS, signal);
           if (signal.aborted) return;
           sightings.add({ endpoint, plan, onFinished: () => {} });

@@ -29,7 +29,7 @@ async function touched(child: Deno.ChildProcess, folder: string, path: string): 
   return false;
 }
 
-const SCAN_ARGS = ["scan", TARGETS, "--cooldown", "300ms", "--timeout", "300ms"];
+const SCAN_ARGS = ["scan", TARGETS, "--cooldown", "500ms", "--timeout", "1s"];
 
 Deno.test("a scan that is killed at random moments and resumed finds every server once", async () => {
   await inFolder((folder) =>
@@ -85,7 +85,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
     withFleet(async () => {
       const csv = `${folder}/rows.csv`;
       const [checkpoint, list] = [`${csv}.checkpoint`, `${csv}.checkpoint.list`];
-      const child = start([...SCAN_ARGS, "--rate", "500", "-o", csv]);
+      const child = start([...SCAN_ARGS, "--rate", "250", "-o", csv]);
       await until(child, async () =>
         JSON.parse((await text(checkpoint)).split("sha256 ")[0]).rows >= 5);
       const busy = await run(["scan", "--resume", checkpoint]);
@@ -155,7 +155,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
           "several",
           noChange,
           ["--retries", "3", "--cooldown", "1s"],
-          "--cooldown 1s (it has 300ms)",
+          "--cooldown 1s (it has 500ms)",
         ],
         ["a flag", noChange, ["--verify"], "with --verify (it has none)"],
       ];

@@ -150,7 +150,7 @@ Deno.test("a resumed rescan probes each server once, even if the database has ch
     const checkpoint = `${folder}/c`;
     const first = await run([
       ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...RAKNET, ...QUICK],
-      ...["--rate", "5", "--max-runtime", "1500ms", "--retries", "0"],
+      ...["--rate", "4", "--max-runtime", "2500ms", "--retries", "0"],
     ]);
     assertStringIncludes(first.stderr, "scan --resume");
     const [{ n }] = await query(list, "select count(*) as n from observations where at > 1");

@@ -35,15 +35,22 @@ async function make(file: string, servers = true): Promise<void> {
   if (servers) await fillServers(database);
 }
 
-/** Asks until the servers are counted, and there are enough of them. */
-async function counted(data: DashboardData, least = 0): Promise<Facets> {
+/** Asks until there is an answer: on a busy machine, answers may take too long. */
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      const facets = await data.facets({});
-      if (facets.servers >= least) return facets;
+      return await ask();
     } catch (error) {
       if (!(error instanceof DataError)) throw error;
     }
+  }
+}
+
+/** Asks until the servers are counted, and there are enough of them. */
+async function counted(data: DashboardData, least = 0): Promise<Facets> {
+  for (;;) {
+    const facets = await answered(() => data.facets({}));
+    if (facets.servers >= least) return facets;
   }
 }
 
@@ -126,7 +133,7 @@ Deno.test("a query that takes too long is an error, and the next question is ans
       assertEquals(await troubleOf(data), "slow");
       await database.script(`drop view recent_uptime; ${view}`);
     }
-    assertEquals((await data.scans()).length, 1);
+    assertEquals((await answered(() => data.scans())).length, 1);
     const { servers } = await counted(data);
     assert(servers > 100);
   } finally {

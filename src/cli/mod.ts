@@ -11,7 +11,14 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/database/database.ts";
-import { print, reportError, reportLine } from "./term/console.ts";
+import {
+  formatMessages,
+  logsJson,
+  print,
+  report,
+  reportError,
+  reportLine,
+} from "./term/console.ts";
 import {
   GROUPED_COMMANDS,
   isCommand,
@@ -74,6 +81,7 @@ export async function main(
   args: readonly string[],
   allProtocols: readonly Protocol[] = PROTOCOLS,
 ): Promise<number> {
+  formatMessages(await messageFormatOf(args));
   try {
     return await dispatch(args, allProtocols);
   } catch (thrown) {
@@ -81,10 +89,25 @@ export async function main(
     if (error instanceof Interrupted) return EXIT.interrupted;
     if (isClosedPipe(error)) return EXIT.failed; // the reader, for example `head`, has closed the pipe
     const line = explain(error);
-    if (line === undefined) throw redactError(error, args);
-    reportError(redact(line, args));
+    if (line === undefined) return reportDefect(redactError(error, args));
+    reportError(redact(line, args), { level: "error" });
     return FAILURES.some((one) => error instanceof one) ? EXIT.failed : EXIT.usage;
   }
+}
+
+/** The format of messages that the arguments name; `undefined`: text. */
+async function messageFormatOf(args: readonly string[]) {
+  if (!args.some((word) => word.startsWith("--log-format"))) return undefined;
+  const { messageJson, wantsJson } = await import("./term/log_format.ts");
+  return wantsJson(args) ? messageJson : undefined;
+}
+
+/** Throws the error of a defect, which the runtime prints with its stack; as JSON it is a message. */
+function reportDefect(error: unknown): number {
+  if (!logsJson()) throw error;
+  const stack = error instanceof Error ? error.stack : undefined;
+  report(stack ?? String(error), { level: "error" });
+  return EXIT.failed;
 }
 
 async function dispatch(

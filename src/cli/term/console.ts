@@ -7,6 +7,7 @@ import { env, reason } from "../../app/environment.ts";
 import { WriteError } from "../../sinks/sink.ts";
 import { redact } from "../../core/redact.ts";
 import { harmlessText } from "../../core/text.ts";
+import type { MessageDetails, MessageFormat } from "./log_format.ts";
 
 const encoder = new TextEncoder();
 
@@ -29,6 +30,19 @@ export function keepAtBottom(lines: BottomLines): Disposable {
       if (bottom === lines) bottom = undefined;
     },
   };
+}
+
+/** The format of messages as JSON; `undefined`: they are text. */
+let messageFormat: MessageFormat | undefined;
+
+/** Whether messages are JSON: then nothing is redrawn in place. */
+export function logsJson(): boolean {
+  return messageFormat !== undefined;
+}
+
+/** Sets the format of all following messages; `undefined`: text. */
+export function formatMessages(format: MessageFormat | undefined): void {
+  messageFormat = format;
 }
 
 /** The lines that have to be erased before text is written to a stream. */
@@ -73,8 +87,14 @@ export async function writeRows(bytes: Uint8Array): Promise<number> {
 /**
  * Prints a message to standard error. If that fails (a full disk, a closed terminal), the failure is
  * ignored, because results go elsewhere.
+ *
+ * @param details What the message has besides its text as JSON.
  */
-export function report(text: string): void {
+export function report(text: string, details?: MessageDetails): void {
+  if (messageFormat !== undefined) {
+    if (text.trim() !== "") writeMessage(`${messageFormat(text, Date.now(), details)}\n`);
+    return;
+  }
   const below = linesBelow(Deno.stderr);
   below?.erase();
   writeMessage(text);
@@ -118,6 +138,11 @@ export function reportLine(text: string): void {
   report(`${text}\n`);
 }
 
+/** Prints a line for the user. As JSON it has figures too. */
+export function reportFigures(text: string, fields: Readonly<Record<string, unknown>>): void {
+  report(`${text}\n`, { fields });
+}
+
 /** Prints a line that may quote what other programs have sent: its text is escaped. */
 export function reportHarmless(line: string): void {
   reportLine(harmlessText(line));
@@ -129,10 +154,12 @@ const LONGEST = { word: 100, line: 1000 };
 /**
  * Prints an error in one line. The message may quote any file: its text is escaped, and truncated
  * if it is long. Passwords in URLs are not shown.
+ *
+ * @param details What the message has besides its text as JSON.
  */
-export function reportError(message: string): void {
+export function reportError(message: string, details?: MessageDetails): void {
   const words = redact(message).replace(/\S+/g, (word) => shorten(word, LONGEST.word));
-  reportLine(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}`);
+  report(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}\n`, details);
 }
 
 /** A text without its middle: the ends of a path or a sentence are the most useful parts. */

@@ -7,11 +7,11 @@ import { LatestRows } from "../../app/outputs/latest_rows.ts";
 import type { ScanMonitor } from "../../app/scan/scan_monitor.ts";
 import type { DurationLimit, Plan } from "../../app/targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { reportLine, type TerminalSize } from "./console.ts";
+import { reportFigures, reportLine, type TerminalSize } from "./console.ts";
 import { LiveBlock, type LiveTerminal } from "./live/live_block.ts";
 import { fitsBlock, LATEST_ROWS, scanBlockLines, SpeedHistory } from "./live/scan_block.ts";
 import { StatusRow } from "./live/status_row.ts";
-import { statusLine } from "./status_line.ts";
+import { progressFigures, statusLine } from "./status_line.ts";
 
 /** Options of {@linkcode Progress}. */
 export interface ProgressOptions {
@@ -55,7 +55,7 @@ export class Progress implements Disposable {
     this.#display?.redraw();
     if (this.#display !== undefined || everyMs === 0 || now - this.#printed < everyMs) return;
     this.#printed = now;
-    reportLine(this.#line());
+    reportFigures(this.#line(), progressFigures(monitor.state, monitor.progress));
   }
 
   /** The status line for a terminal; without a terminal it has any length. */

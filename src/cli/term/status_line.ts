@@ -51,6 +51,32 @@ export function statusLine(
   return fitParts(parts, columns);
 }
 
+/** The figures of the status line, for messages as JSON. */
+export function progressFigures(
+  state: ScanState,
+  { elapsed, left, share, rate }: ScanProgress,
+): Record<string, number | null> {
+  return {
+    share: Number(share.toFixed(4)),
+    elapsed_s: Math.round(elapsed),
+    left_s: Number.isFinite(left) ? Math.round(left) : null,
+    packets_per_second: Math.round(rate),
+    ...countFigures(state),
+  };
+}
+
+/** The counters of a scan, for messages as JSON. */
+export function countFigures(state: ScanState): Record<string, number> {
+  return {
+    sent: state.sent + state.tcp.sent,
+    found: foundIn(state),
+    interviews_pending: state.inspecting,
+    written: state.written,
+    without_status: state.noStatus,
+    lost: state.lost,
+  };
+}
+
 /** The parts of the status line: servers per million probes now, and the estimated number of servers. */
 export function adaptiveParts({ spent, recentYield, estimates }: AdaptiveReport): LinePart[] {
   if (spent === 0) return [];

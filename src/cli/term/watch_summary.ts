@@ -33,6 +33,26 @@ export function freshnessLine(
     }; ${discoveryText(discovery)}`;
 }
 
+/** The figures of {@linkcode freshnessLine}, for messages as JSON. */
+export function freshnessFigures(
+  { servers, believed, medianMs, p95Ms, discovery }: CrawlStatus,
+  { polls }: Pick<WatchCounts, "polls">,
+): Record<string, number> {
+  return {
+    servers,
+    believed: Number(believed.toFixed(4)),
+    last_probe_median_s: Math.round(medianMs / 1000),
+    last_probe_p95_s: Math.round(p95Ms / 1000),
+    polls,
+    ...discoveryFigures(discovery),
+  };
+}
+
+/** The figures of {@linkcode discoveryText}, for messages as JSON. */
+export function discoveryFigures({ probes, found }: DiscoveryCounts): Record<string, number> {
+  return { discovery_probes: probes, discovery_found: found };
+}
+
 /** What discovery has done, in words. */
 export function discoveryText({ probes, found }: DiscoveryCounts): string {
   return `${countOf(probes, "discovery probe")}, ${withCommas(found)} found`;
@@ -57,4 +77,21 @@ export function watchSummary(
       withCommas(counts.replied)
     } with a reply${deferred}; ` +
     `${countOf(counts.events, "event")}${sent}`;
+}
+
+/** The figures of {@linkcode watchSummary}, for messages as JSON. */
+export function watchFigures(
+  online: number,
+  all: number,
+  { polls, replied, deferred, events, maxLateMs }: WatchCounts,
+): Record<string, number> {
+  return {
+    endpoints: all,
+    online,
+    polls,
+    replied,
+    deferred,
+    events,
+    max_late_ms: Math.round(maxLateMs),
+  };
 }

@@ -151,7 +151,14 @@ const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   ],
   "their options were read already": ["config", "resume"],
   "nothing is sent": ["dry-run", "list-targets", "echo-config", "help", "version"],
-  "they concern the terminal": ["stats-every", "quiet", "verbose", "plain", "no-color"],
+  "they concern the terminal": [
+    "stats-every",
+    "quiet",
+    "verbose",
+    "log-format",
+    "plain",
+    "no-color",
+  ],
 };
 
 /** Values of the repeated options. */

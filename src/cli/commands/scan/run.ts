@@ -9,10 +9,18 @@ import { isClosedPipe } from "../../../app/outputs/closed_pipe.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
 import { runPreparedScan, type ScanResult } from "../../../app/scan/run_scan.ts";
 import type { ScanMonitor } from "../../../app/scan/scan_monitor.ts";
-import { isDumb, reportLine, terminalSize, writeMessage } from "../../term/console.ts";
+import {
+  isDumb,
+  logsJson,
+  reportFigures,
+  reportLine,
+  terminalSize,
+  writeMessage,
+} from "../../term/console.ts";
 import { resumeLines } from "../../term/scan_continuation.ts";
 import { clockJumpLine, Progress } from "../../term/scan_progress.ts";
 import { endLines, exitCode, summary, unprobedLines } from "../../term/scan_summary.ts";
+import { countFigures } from "../../term/status_line.ts";
 import { useColor } from "../../term/server_description.ts";
 
 /** Runs a scan, and reports its result; returns the exit code. */
@@ -58,7 +66,7 @@ export async function execute(scan: PreparedScan): Promise<number> {
 }
 
 function showProgress({ plan, options, network }: PreparedScan, monitor: ScanMonitor): Progress {
-  const atTerminal = !options.quiet && Deno.stderr.isTerminal();
+  const atTerminal = !options.quiet && !logsJson() && Deno.stderr.isTerminal();
   return new Progress({
     monitor,
     limitedBy: plan.limitedBy,
@@ -95,7 +103,9 @@ function reportSummary(
   const stores = databases.places.map((place, i) => ({ ...place, waiting: waiting[i] }));
   const places = [...outputs, ...stores].filter((_, i) => !unread.has(i));
   const scope = { outputs: places, databases: databases.places, retries, given, verbose };
-  summary(state, end, scope).forEach(reportLine);
+  const [counts, ...others] = summary(state, end, scope);
+  reportFigures(counts, countFigures(state));
+  others.forEach(reportLine);
   unprobedLines(plan).forEach(reportLine);
   // The tally also counts rows that no output accepted, and lacks those before a resume.
   if (state.lost === 0) tally.lines(resumed && "of this run", verbose).forEach(reportLine);

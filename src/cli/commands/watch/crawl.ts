@@ -12,12 +12,15 @@ import { onInterrupt } from "../../../app/interrupt_signals.ts";
 import type { Clock } from "../../../net/clock.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
-import { reportError, reportLine, writeRows } from "../../term/console.ts";
+import { reportError, reportFigures, reportLine, writeRows } from "../../term/console.ts";
 import { EventPrinter } from "../../term/event_lines.ts";
 import {
   crawlStartLine,
+  discoveryFigures,
   discoveryText,
+  freshnessFigures,
   freshnessLine,
+  watchFigures,
   watchSummary,
 } from "../../term/watch_summary.ts";
 
@@ -52,7 +55,10 @@ async function execute(crawl: PreparedCrawl): Promise<number> {
     begin: (counts, crawlStatus) => {
       if (quiet) return;
       reportLine(crawlStartLine(servers.length, perDay, limits !== undefined));
-      const report = () => reportLine(freshnessLine(crawlStatus(), counts));
+      const report = () => {
+        const status = crawlStatus();
+        reportFigures(freshnessLine(status, counts), freshnessFigures(status, counts));
+      };
       report();
       repeat(report, clock, signal);
     },
@@ -60,7 +66,10 @@ async function execute(crawl: PreparedCrawl): Promise<number> {
   await printer.printed();
   if (!quiet) {
     const summary = watchSummary(online, servers.length, counts, hook);
-    reportLine(`${summary}; ${discoveryText(discovery)}`);
+    reportFigures(`${summary}; ${discoveryText(discovery)}`, {
+      ...watchFigures(online, servers.length, counts),
+      ...discoveryFigures(discovery),
+    });
   }
   return EXIT.interrupted; // only a signal ends a crawl without an error
 }

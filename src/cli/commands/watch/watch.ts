@@ -11,11 +11,19 @@ import { runPreparedWatch } from "../../../app/watch/run_watch.ts";
 import type { WatchCounts } from "../../../watch/mod.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
-import { draw, isDumb, reportError, reportLine, terminalSize } from "../../term/console.ts";
+import {
+  draw,
+  isDumb,
+  logsJson,
+  reportError,
+  reportFigures,
+  reportLine,
+  terminalSize,
+} from "../../term/console.ts";
 import { EventPrinter } from "../../term/event_lines.ts";
 import { openWatchTable } from "../../term/live/watch_table.ts";
 import { useColor } from "../../term/server_description.ts";
-import { startLine, watchSummary } from "../../term/watch_summary.ts";
+import { startLine, watchFigures, watchSummary } from "../../term/watch_summary.ts";
 
 /** Runs `watch` until Ctrl-C; returns the exit code. */
 export async function runWatch({ args, allProtocols }: CommandCall): Promise<number> {
@@ -37,7 +45,7 @@ async function execute(watch: PreparedWatch): Promise<number> {
   const atTerminal = Deno.stdout.isTerminal();
   const printer = new EventPrinter(json || !atTerminal);
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
-  const isLive = atTerminal && !isDumb() && !json && !plain && !quiet;
+  const isLive = atTerminal && !isDumb() && !json && !plain && !quiet && !logsJson();
   using table = new DisposableStack();
   signal.addEventListener("abort", () => table.dispose(), { once: true });
   const { online, counts, hook } = await runPreparedWatch(watch, {
@@ -49,7 +57,10 @@ async function execute(watch: PreparedWatch): Promise<number> {
     },
   });
   await printer.printed();
-  if (!quiet) reportLine(watchSummary(online, servers.length, counts, hook));
+  if (!quiet) {
+    const summary = watchSummary(online, servers.length, counts, hook);
+    reportFigures(summary, watchFigures(online, servers.length, counts));
+  }
   return EXIT.interrupted; // only a signal ends a watch without an error
 }
 

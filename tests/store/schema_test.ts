@@ -1,8 +1,8 @@
 /** Covers src/store/schema/: the tables of both engines, and their description in docs/database.md. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Database } from "../../src/store/database/database.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
-import { createTables } from "../../src/store/schema/create_tables.ts";
+import { createTables, SCHEMA_VERSION } from "../../src/store/schema/create_tables.ts";
 import { TABLE_COLUMNS } from "../../src/store/schema/table_columns.ts";
 import { TABLE_STATEMENTS } from "../../src/store/schema/table_statements.ts";
 import { all, onEngines } from "./databases.ts";
@@ -105,6 +105,16 @@ Deno.test("the tables of SQLite are strict, and those with a key of several colu
   const ofSeveral = TABLE_COLUMNS.filter(({ key }) => key.sqlite.length > 1);
   assert(ofSeveral.length > 5 && withoutRowid.size < tables.length);
   for (const { name } of ofSeveral) assert(withoutRowid.has(name), name);
+});
+
+Deno.test("docs/database.md and the statements name the version of the tables", async () => {
+  const named = [
+    `| \`version\`   | integer | ${SCHEMA_VERSION}; versions 1 to 15 had other tables`,
+    `The tables have version ${SCHEMA_VERSION} (`,
+  ];
+  for (const text of named) assertStringIncludes(await read("docs/database.md"), text);
+  const statements = await read("src/store/schema/tables.sql");
+  assertStringIncludes(statements, `schema version ${SCHEMA_VERSION}.`);
 });
 
 Deno.test("docs/database.md lists each table with its columns and types", async () => {

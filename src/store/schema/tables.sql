@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 15. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 16. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite

@@ -263,6 +263,24 @@ Deno.test("the driver of PostgreSQL is in the lock file, although no import name
   assert(version in LOCK.npm, version);
 });
 
+Deno.test("documents and sources follow the version of deno.json", async () => {
+  const { version } = CONFIG;
+  const changes = textOf("CHANGELOG.md");
+  const [newest] = /^## (?:Unreleased|\[[\d.]+\].*)$/m.exec(changes)!;
+  assert(newest === "## Unreleased" || newest.startsWith(`## [${version}] - 2`), newest);
+  let count = 0;
+  for (const { path, text } of DOCUMENTS) {
+    for (const [named, found] of text.matchAll(/@blocksweep\/blocksweep@\^?(\d+\.\d+\.\d+)/g)) {
+      count++;
+      assertEquals(found, version, `${path}: ${named}`);
+    }
+  }
+  assert(count > 0);
+  for (const text of await readSources("src/")) {
+    assert(!text.includes(`"${version}"`), "the version in a source");
+  }
+});
+
 Deno.test("the standard library has the pinned version", () => {
   assertEquals(
     LOCK.npm["deno-std@1.4.0"].integrity,

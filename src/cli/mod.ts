@@ -155,7 +155,12 @@ async function printHelp(
 }
 
 async function printVersion(): Promise<number> {
-  await print(`blocksweep ${config.version}`);
+  const { CONDITIONS_HERE, possibleEngines } = await import("../app/engines/engine_names.ts");
+  const { version: { deno, v8 }, build: { os, arch } } = Deno;
+  const engines = possibleEngines(CONDITIONS_HERE).join(", ");
+  await print(
+    `blocksweep ${config.version} (deno ${deno}, v8 ${v8}, ${os} ${arch}; engines: ${engines})`,
+  );
   return EXIT.done;
 }
 

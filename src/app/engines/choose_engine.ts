@@ -6,7 +6,13 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { type EngineChoice, type EngineName, FASTEST } from "./engine_names.ts";
+import {
+  type EngineChoice,
+  type EngineName,
+  FASTEST,
+  type FfiConditions,
+  missingFor,
+} from "./engine_names.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { SendGate } from "../../net/send_gate.ts";
@@ -44,13 +50,7 @@ const PORTABLE: Engine = {
 };
 
 /** What the choice of an engine depends on. */
-export interface EngineConditions {
-  /** The operating system, as in `Deno.build.os`. */
-  readonly os: string;
-  /** The processor architecture, as in `Deno.build.arch`. */
-  readonly arch: string;
-  /** Whether a permission is granted without any limit. */
-  readonly granted: (permission: "ffi" | "net") => boolean;
+export interface EngineConditions extends FfiConditions {
   /**
    * Loads an engine, and checks whether it can run.
    *
@@ -150,18 +150,4 @@ function passedLine(taken: EngineName, passed: readonly Passed[]): string {
       } not available: ${why}`
     );
   return `blocksweep: using engine ${taken}; ${reasons.join("; ")}`;
-}
-
-/** The requirement of all engines except `portable` that is not met; `undefined`: all are met. */
-function missingFor({ os, arch, granted }: EngineConditions): string | undefined {
-  if (os !== "linux" || arch !== "x86_64" && arch !== "aarch64") {
-    return "it needs Linux on x86-64 or arm64";
-  }
-  if (!granted("ffi")) {
-    return "it needs --allow-ffi without a list; the task fast grants it: deno task fast TARGET...";
-  }
-  // Deno does not check the sockets of FFI: a list of hosts in --allow-net would have no effect.
-  return granted("net")
-    ? undefined
-    : "it would not obey an --allow-net with a list of hosts: grant --allow-net without a list, or use --engine portable";
 }

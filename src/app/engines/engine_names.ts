@@ -1,5 +1,5 @@
 /**
- * The names of the engines.
+ * The names of the engines, and which of them the system and the permissions allow.
  *
  * @module
  */
@@ -15,3 +15,42 @@ export const ENGINE_CHOICES = [...ENGINES, FASTEST] as const;
 export type EngineName = typeof ENGINES[number];
 /** A value of `--engine`. */
 export type EngineChoice = typeof ENGINE_CHOICES[number];
+
+/** What all engines except `portable` depend on. */
+export interface FfiConditions {
+  /** The operating system, as in `Deno.build.os`. */
+  readonly os: string;
+  /** The processor architecture, as in `Deno.build.arch`. */
+  readonly arch: string;
+  /** Whether a permission is granted without any limit. */
+  readonly granted: (permission: "ffi" | "net") => boolean;
+}
+
+/** The conditions of this process. They prompt for no permission. */
+export const CONDITIONS_HERE: FfiConditions = {
+  os: Deno.build.os,
+  arch: Deno.build.arch,
+  granted(name) {
+    const { state, partial } = Deno.permissions.querySync({ name });
+    return state === "granted" && !partial;
+  },
+};
+
+/** The engines that system and permissions allow. `packet` and `xdp` also need a capability, and an interface. */
+export function possibleEngines(conditions: FfiConditions): readonly EngineName[] {
+  return missingFor(conditions) === undefined ? ENGINES : ["portable"];
+}
+
+/** The requirement of all engines except `portable` that is not met; `undefined`: all are met. */
+export function missingFor({ os, arch, granted }: FfiConditions): string | undefined {
+  if (os !== "linux" || arch !== "x86_64" && arch !== "aarch64") {
+    return "it needs Linux on x86-64 or arm64";
+  }
+  if (!granted("ffi")) {
+    return "it needs --allow-ffi without a list; the task fast grants it: deno task fast TARGET...";
+  }
+  // Deno does not check the sockets of FFI: a list of hosts in --allow-net would have no effect.
+  return granted("net")
+    ? undefined
+    : "it would not obey an --allow-net with a list of hosts: grant --allow-net without a list, or use --engine portable";
+}

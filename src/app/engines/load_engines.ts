@@ -6,7 +6,7 @@
 import { family, formatAddress } from "../../core/address.ts";
 import type { Targets } from "../../targets/compose.ts";
 import type { EngineConditions, Loaded } from "./choose_engine.ts";
-import type { EngineName } from "./engine_names.ts";
+import { CONDITIONS_HERE, type EngineName } from "./engine_names.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { ScanOptions } from "../scan/scan_choice.ts";
 
@@ -16,12 +16,7 @@ export type RouteOptions = Pick<ScanOptions, "interface" | "gatewayMac" | "sourc
 /** The environment of this process for the choice of an engine. It prompts for no permission, and a dry run sends nothing. */
 export function engineConditions(targets: Targets, options: RouteOptions): EngineConditions {
   return {
-    os: Deno.build.os,
-    arch: Deno.build.arch,
-    granted(name) {
-      const { state, partial } = Deno.permissions.querySync({ name });
-      return state === "granted" && !partial;
-    },
+    ...CONDITIONS_HERE,
     load: (name) => name === "udp" ? loadUdp() : loadRaw(name, targets, options),
   };
 }

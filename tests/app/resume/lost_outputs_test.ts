@@ -16,6 +16,7 @@ import { finish, run, SCAN, start, until } from "../../cli/program.ts";
 import { SEEN } from "../../store/databases.ts";
 import { fleetAt, inFolder, kill, listed, put, text } from "./stopped_programs.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { VERSION } from "../../../src/app/metrics/build_info.ts";
 
 const FLEET = fleetAt(0x7f3d0000, 0);
 const TARGETS = "127.61.0.0/23";
@@ -47,7 +48,7 @@ Deno.test("a database that lost rows of a scan is refused, or gets the rows when
     const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
     const checkpoint = `${rows}.checkpoint`;
     const saved = async () =>
-      parseCheckpoint(await text(checkpoint), "0.1.0", "it", PROTOCOLS).rows;
+      parseCheckpoint(await text(checkpoint), VERSION, "it", PROTOCOLS).rows;
     const named = async () =>
       (await text(`${checkpoint}.list`)).split("\n").filter((line) => line.startsWith("+ "))
         .flatMap((line) => line.split(" ").slice(2));

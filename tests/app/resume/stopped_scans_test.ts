@@ -14,6 +14,7 @@ import {
 } from "../../cli/program.ts";
 import { fleetAt, inFolder, put, SELECTION, text } from "./stopped_programs.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { VERSION } from "../../../src/app/metrics/build_info.ts";
 
 /** Creates a program `blocksweep` in a folder, as `deno task install` does. */
 async function install(folder: string): Promise<void> {
@@ -84,7 +85,7 @@ async function stopAndContinue(way: string, point: Point, folder: string): Promi
   const output = `${folder}/rows of servers.ndjson`;
   let part = await stopped(way, point, output);
   assertEquals(part.code, way === "--max-runtime" ? 0 : 130, part.stderr);
-  const { marks } = parseCheckpoint(await text(`${output}.checkpoint`), "0.1.0", "it", PROTOCOLS);
+  const { marks } = parseCheckpoint(await text(`${output}.checkpoint`), VERSION, "it", PROTOCOLS);
   if (way !== "--max-runtime" && point === POINTS.late) assertEquals(marks.tcp.pass, 3);
   for (let parts = 1;; parts++) {
     const [, command] = /^continue with: (.*)$/m.exec(part.stderr) ?? [];

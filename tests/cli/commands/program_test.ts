@@ -56,9 +56,29 @@ Deno.test("help and version go to standard output, with exit code 0", async () =
   for (const args of [["--version"], ["-V"], ["servers", "--nonsense", "--version"]]) {
     const { code, stdout } = await run(args, { permissions: [] });
     assertEquals(code, 0);
-    assertMatch(stdout, /^blocksweep \d+\.\d+\.\d+\n$/);
+    assertEquals(stdout, versionLine("portable"));
   }
   assertEquals((await run([])).code, 2);
+});
+
+/** What `--version` prints with these engines. */
+function versionLine(engines: string): string {
+  const { version: { deno, v8 }, build: { os, arch } } = Deno;
+  return `blocksweep ${CONFIG.version} (deno ${deno}, v8 ${v8}, ${os} ${arch}; engines: ${engines})\n`;
+}
+
+Deno.test("the version names the engines that the permissions allow", async () => {
+  const isFast = Deno.build.os === "linux";
+  for (
+    const [permissions, engines] of [
+      [["--allow-net", "--allow-ffi"], isFast ? "portable, udp, packet, xdp" : "portable"],
+      [["--allow-net=127.0.0.1", "--allow-ffi"], "portable"],
+      [["--allow-net"], "portable"],
+    ] as const
+  ) {
+    const { stdout } = await run(["--version"], { permissions });
+    assertEquals(stdout, versionLine(engines), permissions.join(" "));
+  }
 });
 
 Deno.test("schema and completions need no permission", async () => {

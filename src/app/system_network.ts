@@ -28,7 +28,9 @@ export function systemNetwork(
   { optOutFile, note, report, allProtocols }: SystemNetworkOptions,
 ): Network {
   let file: OptOutFile | undefined;
-  const optOuts = () => file ??= new OptOutFile(optOutFile, report);
+  const resolve = (name: string) => resolveName(name, allProtocols);
+  const lookups = { resolve, clock: systemClock };
+  const optOuts = () => file ??= new OptOutFile(optOutFile, report, lookups);
   return {
     clock: systemClock,
     openSocket: (local, gate) => openSocket(local, undefined, gate),
@@ -38,11 +40,12 @@ export function systemNetwork(
       openLink: openLinkSocket,
       openGroup: openGroupSocket,
     },
-    resolve: (name) => resolveName(name, allProtocols),
+    resolve,
     findService: serviceFinder({ note }),
     optOuts: {
       read: async () => await optOuts().read(),
       note: (address) => optOuts().note(address),
+      version: () => optOuts().version(),
     },
   };
 }

@@ -53,6 +53,11 @@ export interface OptOutList {
   readonly read: () => Promise<readonly Range[]>;
   /** Adds an address to the list. */
   readonly note: (address: Address) => void;
+  /**
+   * A text that differs after the list has changed. Scans and watches that run compare it each second.
+   * Default: the list is read when a scan or watch begins.
+   */
+  readonly version?: () => Promise<string>;
 }
 
 /** The wildcard address of a family, which stands for any local address. */

@@ -58,7 +58,12 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   const adaptive = options.adaptive && await import("./adaptive/adaptive_sweep.ts");
   const stages = makeStages(options, plan, tables, { demultiplexer, throttle, adaptive });
   using _write = stages.write;
-  hooks?.onStart?.({ optOut: (address) => stages.optOuts.recordFromOutside(address) });
+  const { optedOut, signals, uninspected } = tables;
+  hooks?.onStart?.({
+    optOut: (address) => stages.optOuts.recordFromOutside(address),
+    optOutRanges: (ranges) =>
+      optedOut.addRanges(ranges, [...signals.addresses, ...uninspected.addresses]),
+  });
   const running = runStages(tables, stages, demultiplexer);
   const endSaving = saveEachSecond(options, tables, stages);
   const marks = marksAtEnd(await running, options);

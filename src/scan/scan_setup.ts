@@ -184,6 +184,8 @@ export interface ScanControls {
    * more is sent to it. `onOptOut` is not called for it.
    */
   readonly optOut: (address: Address) => void;
+  /** Adds ranges that opted out, as `optOut` does. The checkpoint does not contain them. */
+  readonly optOutRanges: (ranges: readonly Range[]) => void;
 }
 
 /** Callbacks for events of a scan. Each is optional. */

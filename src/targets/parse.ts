@@ -187,7 +187,7 @@ function parseName(text: string): string {
 }
 
 /** A line end of any system. */
-const LINE_END = /\r\n|\n|\r/;
+export const LINE_END = /\r\n|\n|\r/;
 
 /**
  * Splits text into words at commas and white space, without `#` comments.
@@ -226,7 +226,7 @@ export function parseTargetList(
 }
 
 /**
- * Parses a list of ranges with reasons, as those in data/ and the opt-out file. Each line contains
+ * Parses a list of ranges with reasons, as those in data/. Each line contains
  * a range and its reason.
  *
  * @param source The name of the list in errors.
@@ -246,7 +246,7 @@ export function parseRangeList(text: string, source: string): { range: Range; re
 }
 
 /** Adds the location of a text to the InputError of its parser. */
-function withLocation<T>(place: string, parse: () => T): T {
+export function withLocation<T>(place: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {

@@ -279,6 +279,11 @@ export class AddressSet {
     return this.#families[family(address)].has(address);
   }
 
+  /** Whether the set contains a whole range. */
+  covers(range: Range): boolean {
+    return this.#families[family(range.start)].covers(range);
+  }
+
   /** Whether the set contains the address of `endpoints[i]`. */
   hasAt(endpoints: Endpoints, i: number): boolean {
     const set = this.#families[endpoints.family(i)];

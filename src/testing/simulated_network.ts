@@ -164,6 +164,7 @@ export class SimulatedNetwork implements Network {
     return {
       read: () => Promise.resolve(this.optedOut.map(rangeOfOne)),
       note: (address) => void this.optedOut.push(address),
+      version: () => Promise.resolve(`${this.optedOut.length} addresses`),
     };
   }
 

@@ -26,6 +26,13 @@ const REFUSED: [args: string[], message: string][] = [
   [["scan", "-iL", "/dev/null"], "Cannot use /dev/null: it contains no targets"],
   [["scan", "-iL", "/nonexistent"], 'Cannot read "/nonexistent": there is no such file'],
   [["scan", "8.8.8.8"], "Cannot scan 1 public address without --i-have-permission"],
+  [["opt-out", "add", "--why", "a", "--from", "b"], "Cannot opt out: name ranges or host names"],
+  [["opt-out", "add", "10.0.0.1", "--why", "a"], "Cannot opt out without --why and --from"],
+  [["opt-out", "add", "10.0.0.1:5", "--why", "a", "--from", "b"], "it applies to all ports"],
+  [["opt-out", "add", "10.0.0.1", "--why", "a\nb", "--from", "b"], 'Cannot use --why "a'],
+  [["opt-out", "add", "10.0.0.1", "--why", "a", "--from", "b  c"], 'Cannot use --from "b  c"'],
+  [["opt-out", "remove"], "Cannot remove an opt-out: name ranges or host names"],
+  [["opt-out", "list", "--json", "--ranges"], "Cannot use --json with --ranges"],
   [["scan", "224.0.0.1"], "never probed: multicast"],
   [
     ["scan", "127.0.0.1", "-o", "x.dat"],

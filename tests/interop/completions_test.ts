@@ -34,6 +34,8 @@ Deno.test("bash completes commands, options and files", () =>
     assertEquals(await bashOffers(folder, ":", ["completions", "z"]), ["zsh"]);
     assertEquals(await bashOffers(folder, ":", ["campaign", "li"]), ["list"]);
     assertEquals(await bashOffers(folder, ":", ["campaign", "list", "--js"]), ["--json"]);
+    assertEquals(await bashOffers(folder, ":", ["opt-out", "re"]), ["remove"]);
+    assertEquals(await bashOffers(folder, ":", ["opt-out", "list", "--ra"]), ["--ranges"]);
     assertEquals(await bashOffers(folder, ":", ["campaign", "list", "--nats-ca", "my"]), [
       "my *.ndjson",
     ]);

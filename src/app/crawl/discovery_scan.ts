@@ -47,7 +47,7 @@ export async function prepareDiscovery(
     optOuts.add(address); // no poll is sent to it either
     network.optOuts.note(address);
   };
-  const optOutList = { read: () => network.optOuts.read(), note };
+  const optOutList = { ...network.optOuts, note };
   const request = await readScan(given, { ...context, optOuts: optOutList }, true);
   try {
     const budget = { probes: ROUND_DAYS * perDay };

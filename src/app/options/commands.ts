@@ -23,6 +23,9 @@ export const COMMAND_NAMES = [
   "campaign retry",
   "campaign opt-out",
   "campaign remove",
+  "opt-out add",
+  "opt-out list",
+  "opt-out remove",
   "servers",
   "history",
   "scans",
@@ -147,6 +150,30 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     words: { completions: "files" },
   },
   ...CAMPAIGN_COMMANDS,
+  "opt-out add": {
+    usage: "opt-out add RANGE|NAME... --why TEXT --from WHO [options]",
+    purpose: "add ranges or host names to the opt-out file",
+    note:
+      "Scans, watches and crawls that use the file leave them out from then on, also those that run.",
+    examples: [
+      'opt-out add 192.0.2.0/24 --why "asked by mail" --from noc@example.net',
+      'opt-out add play.example.org 2001:db8::/48 --why "ticket 4711" --from "J. Doe"',
+    ],
+  },
+  "opt-out list": {
+    usage: "opt-out list [options]",
+    purpose: "show the entries of the opt-out file, also those that scans added",
+    note:
+      "Each line has the range or name, the date, who wants it, and why, where the file has them.",
+    examples: ["opt-out list", "opt-out list --ranges > exclude.txt", "opt-out list --json"],
+    words: { most: 0 },
+  },
+  "opt-out remove": {
+    usage: "opt-out remove RANGE|NAME... [options]",
+    purpose: "remove entries from the opt-out file",
+    note: "Scans and watches that run keep leaving out what was removed until they end.",
+    examples: ["opt-out remove 192.0.2.0/24"],
+  },
   servers: {
     usage: "servers DATABASE [options]",
     purpose: "show the servers of a database",

@@ -13,7 +13,7 @@ import { FLEET } from "./groups/fleet.ts";
 import { OUTPUT } from "./groups/output.ts";
 import { SELECTION } from "./groups/selection.ts";
 import { SPEED } from "./groups/speed.ts";
-import { ADAPTIVE, ORDER, TARGETS } from "./groups/targets.ts";
+import { ADAPTIVE, OPT_OUTS, ORDER, TARGETS } from "./groups/targets.ts";
 import type {
   CamelCase,
   Option,
@@ -33,6 +33,7 @@ const TABLE = [
   CONTROL,
   WATCH,
   CAMPAIGN,
+  OPT_OUTS,
   DASHBOARD,
   FLEET,
   GENERAL,

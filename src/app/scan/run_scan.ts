@@ -7,7 +7,14 @@ import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { type Counters, countFrom } from "../../scan/checkpoint/checkpoint_file.ts";
 import { RowThread } from "../../scan/rows/row_thread.ts";
 import { runScan } from "../../scan/scan.ts";
-import type { Checkpointer, ScanEnd, ScanHooks, ScanIo, ScanSetup } from "../../scan/scan_setup.ts";
+import type {
+  Checkpointer,
+  ScanControls,
+  ScanEnd,
+  ScanHooks,
+  ScanIo,
+  ScanSetup,
+} from "../../scan/scan_setup.ts";
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { ScanDatabases } from "../databases/scan_databases.ts";
@@ -31,6 +38,7 @@ import {
   type StartedScan,
   startScan,
 } from "./open_scan.ts";
+import { readChangedOptOuts } from "../targets/opt_out_file.ts";
 import type { PreparedScan } from "./prepare_scan.ts";
 import { adaptiveWork, type ScanWork, scanWork } from "./progress_meter.ts";
 import { scanInterviews } from "./scan_choice.ts";
@@ -157,7 +165,13 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
     warn: scan.context.warn,
   });
   const further = options.begin?.(monitor) ?? [];
-  const setup = setupOf(scan, opened, options, [...sinks, tally, ...further]);
+  await using followed = new AsyncDisposableStack();
+  const onStart = (controls: ScanControls) => {
+    options.onStart?.(controls);
+    const report = (line: string) => scan.context.warn(`blocksweep: ${line}`);
+    followed.use(readChangedOptOuts(scan.network, report, controls.optOutRanges));
+  };
+  const setup = setupOf(scan, opened, { ...options, onStart }, [...sinks, tally, ...further]);
   const heartbeat = stores?.keepProgress(state, () => monitor.endsAt);
   scan.opened.move(); // from here on the scan closes everything
   const running = runScan(setup).finally(() => heartbeat?.[Symbol.asyncDispose]());

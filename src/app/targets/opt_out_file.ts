@@ -1,18 +1,103 @@
 /**
- * The user's file of addresses that opted out.
+ * The user's file of ranges and host names that opted out. Lines are only appended, and removed by
+ * writing spaces over them: programs that append at the same time lose nothing, and need no lock.
  *
  * @module
  */
 import { nodePath, resolvePath } from "../../core/node_modules.ts";
 import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { parseRangeList } from "../../targets/parse.ts";
-import type { Range } from "../../targets/ranges.ts";
+import { decodeLatin1 } from "../../core/text.ts";
+import type { Clock } from "../../net/clock.ts";
+import type { Network } from "../../net/network.ts";
+import { eachSecond } from "../../scan/checkpoint/save_timer.ts";
+import { RangeBudget } from "../../targets/octet_ranges.ts";
+import { LINE_END, parseTargets, withLocation } from "../../targets/parse.ts";
+import { type Range, rangeOfOne } from "../../targets/ranges.ts";
 import { env, reason, userPath } from "../environment.ts";
+
+/** What opts out: ranges of addresses, or a host name. */
+export interface OptedOut {
+  /** The range or name as the user wrote it. */
+  readonly word: string;
+  /** The addresses; none for a name. */
+  readonly ranges: readonly Range[];
+  /** The name in lower case; `undefined`: the word is a range. */
+  readonly name: string | undefined;
+}
+
+/** An entry of an opt-out file. */
+export interface OptOutEntry extends OptedOut {
+  /** Index of the line, from 0. */
+  readonly line: number;
+  /** The date, as in 2026-01-31; `null`: the line has none. */
+  readonly date: string | null;
+  /** Who wants the opt-out; `null`: the line does not say it. */
+  readonly from: string | null;
+  /** Why; for lines without date and person all of the text. */
+  readonly why: string;
+}
+
+/** Date, person and reason after a range, with two spaces or a tab between them. */
+const FIELDS = /^(\d{4}-\d\d-\d\d)(?: {2,}|\t+)(.*?)(?: {2,}|\t+)(.*)$/;
+
+/** A line for an opt-out file. */
+export function optOutLine(word: string, date: string, from: string, why: string): string {
+  return `${word}  ${date}  ${from}  ${why}\n`;
+}
+
+/**
+ * Parses the range or the name of an opt-out, which applies to all ports.
+ *
+ * @throws InputError that names the text and its fault.
+ */
+export function parseOptedOut(word: string, budget?: RangeBudget): OptedOut {
+  const targets = parseTargets(word, budget);
+  const ranges = targets.flatMap((target) => "range" in target ? target.range : []);
+  const [name] = targets.flatMap((target) => "name" in target ? target.name : []);
+  return { word, ranges, name };
+}
+
+/**
+ * Parses an opt-out file. Blank lines and lines that begin with `#` are skipped.
+ *
+ * @param source The name of the file in errors.
+ * @throws InputError that names the file and the line.
+ */
+export function parseOptOutEntries(text: string, source: string): OptOutEntry[] {
+  const budget = new RangeBudget();
+  return text.split(LINE_END).flatMap((content, line) => {
+    const trimmed = content.trim();
+    if (trimmed === "" || trimmed.startsWith("#")) return [];
+    const [, word, rest] = /^(\S+)\s*(.*)$/.exec(trimmed)!;
+    const [, date = null, from = null, why = rest] = FIELDS.exec(rest) ?? [];
+    const parsed = withLocation(`${source}:${line + 1}`, () => parseOptedOut(word, budget));
+    return [{ ...parsed, line, date, from, why }];
+  });
+}
+
+/** Looks up the host names of an opt-out file. */
+export interface OptOutLookups {
+  /**
+   * Finds the addresses of a name.
+   *
+   * @throws InputError when there are none.
+   */
+  readonly resolve: (name: string) => Promise<readonly Address[]>;
+  readonly clock: Clock;
+}
+
+/** Names are looked up again after this time, milliseconds. */
+const LOOKUP_MS = 60_000;
+/** Maximum number of concurrent lookups. */
+const MAX_LOOKUPS = 16;
 
 /** The file in the configuration folder that keeps addresses that opted out. */
 export class OptOutFile {
   readonly #path: string;
+  /** The addresses that names have had. */
+  readonly #named = new Map<string, Range[]>();
+  readonly #unresolved = new Set<string>();
   readonly #noted = new Set<Address>();
   /** Addresses that are to be appended. */
   #pending: Address[] = [];
@@ -20,26 +105,125 @@ export class OptOutFile {
 
   /**
    * @param path The file; default: `opt-out.txt` in the user's configuration folder.
-   * @param report Receives one line when the file cannot be written.
+   * @param report Receives a line when the file cannot be written, or a name has no address.
+   * @param lookups Looks up names. Default: names are left out.
    * @throws Deno.errors.NotCapable if that folder may not be looked up.
    */
-  constructor(path: string | undefined, private readonly report: (line: string) => void) {
+  constructor(
+    path: string | undefined,
+    private readonly report: (line: string) => void,
+    private readonly lookups?: OptOutLookups,
+  ) {
     this.#path = path === undefined ? usualPath() : userPath(path);
   }
 
+  /** The path of the file. */
+  get path(): string {
+    return this.#path;
+  }
+
   /**
-   * The addresses in the file. A missing file counts as empty.
+   * The entries of the file. A missing file counts as empty.
    *
    * @throws InputError when the file cannot be read, so that no address in it is probed by mistake.
    */
-  async read(): Promise<Range[]> {
+  async entries(): Promise<OptOutEntry[]> {
     try {
-      const text = await Deno.readTextFile(this.#path);
-      return parseRangeList(text, this.#path).map(({ range }) => range);
+      return parseOptOutEntries(await Deno.readTextFile(this.#path), this.#path);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return [];
       if (error instanceof Deno.errors.NotCapable || error instanceof InputError) throw error;
       throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
+    }
+  }
+
+  /**
+   * The addresses in the file, and those that its names have or had since the first call. A name that
+   * cannot be resolved is reported once.
+   *
+   * @throws InputError when the file cannot be read.
+   */
+  async read(): Promise<Range[]> {
+    const entries = await this.entries();
+    const names = new Set(entries.flatMap(({ name }) => name ?? []));
+    for (const name of this.#named.keys()) if (!names.has(name)) this.#named.delete(name);
+    const waiting = names.values();
+    const work = async () => {
+      for (const name of waiting) await this.#lookUp(name);
+    };
+    await Promise.all(Array.from({ length: MAX_LOOKUPS }, work));
+    return [...entries.flatMap(({ ranges }) => ranges), ...[...this.#named.values()].flat()];
+  }
+
+  async #lookUp(name: string): Promise<void> {
+    const before = this.#named.get(name) ?? [];
+    this.#named.set(name, before);
+    try {
+      const found = await this.lookups?.resolve(name) ?? [];
+      const added = found.filter((address) => !before.some(({ start }) => start === address));
+      before.push(...added.map(rangeOfOne));
+      this.#unresolved.delete(name);
+    } catch (error) {
+      if (!this.#unresolved.has(name)) {
+        this.report(`blocksweep: "${name}" opted out, and cannot be looked up: ${reason(error)}`);
+      }
+      this.#unresolved.add(name);
+    }
+  }
+
+  /** A text that differs after the file has changed, and each minute if the file has names. */
+  async version(): Promise<string> {
+    const { size, mtime, ino } = await Deno.stat(this.#path).catch((error) => {
+      if (error instanceof Deno.errors.NotFound) return { size: 0, mtime: null, ino: null };
+      throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
+    });
+    const minute = this.#named.size === 0 || this.lookups === undefined
+      ? 0
+      : Math.floor(this.lookups.clock.now() / LOOKUP_MS);
+    return [size, mtime?.getTime(), ino, minute].join();
+  }
+
+  /**
+   * Appends lines.
+   *
+   * @throws Error of the file system.
+   */
+  append(lines: string): void {
+    Deno.mkdirSync(nodePath().dirname(this.#path), { recursive: true, mode: 0o700 });
+    appendLines(this.#path, lines);
+  }
+
+  /**
+   * Removes entries: writes spaces over their lines. Lines that another program appends meanwhile
+   * stay.
+   *
+   * @param choose Returns those of the entries that are removed.
+   * @throws InputError for a file that cannot be read; Error of the file system.
+   */
+  remove(choose: (entries: readonly OptOutEntry[]) => readonly OptOutEntry[]): void {
+    using file = this.#openWritten();
+    if (file === undefined) return void choose([]);
+    const bytes = new Uint8Array(file.statSync().size);
+    for (let at = 0, read; at < bytes.length; at += read) {
+      read = file.readSync(bytes.subarray(at)) ?? bytes.length;
+    }
+    const chosen = choose(parseOptOutEntries(new TextDecoder().decode(bytes), this.#path));
+    const lines = linesOf(bytes);
+    for (const { line } of chosen) {
+      const { start, length } = lines[line];
+      file.seekSync(start, Deno.SeekMode.Start);
+      let spaces = new Uint8Array(length).fill(SPACE);
+      while (spaces.length > 0) spaces = spaces.subarray(file.writeSync(spaces));
+    }
+  }
+
+  /** Opens the file; `undefined` if there is none. */
+  #openWritten(): Deno.FsFile | undefined {
+    try {
+      return Deno.openSync(this.#path, { read: true, write: true });
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
     }
   }
 
@@ -54,11 +238,13 @@ export class OptOutFile {
   }
 
   #write(): void {
-    const lines = this.#pending.map((one) => `${formatAddress(one)}  marker in its MOTD\n`);
+    const date = today();
+    const lines = this.#pending.map((one) =>
+      optOutLine(formatAddress(one), date, "the server", "marker in its MOTD")
+    );
     this.#pending = [];
     try {
-      Deno.mkdirSync(nodePath().dirname(this.#path), { recursive: true, mode: 0o700 });
-      appendLines(this.#path, lines.join(""));
+      this.append(lines.join(""));
     } catch (error) {
       if (!this.#warned) {
         this.report(`blocksweep: cannot write opt-outs to "${this.#path}": ${reason(error)}`);
@@ -84,7 +270,54 @@ function appendLines(path: string, lines: string): void {
   while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
 }
 
-const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
+const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [10, 13, 32];
+
+/** The first byte of each line of a file, and its length without the line end. */
+function linesOf(bytes: Uint8Array): { start: number; length: number }[] {
+  let start = 0;
+  // in Latin-1 each byte is one character
+  return decodeLatin1(bytes).split(new RegExp(`(${LINE_END.source})`)).flatMap((text, i) => {
+    const line = { start, length: text.length };
+    start += text.length;
+    return i % 2 === 0 ? line : [];
+  });
+}
+
+/** The date of today in UTC. */
+export function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
+/**
+ * Compares the version of the list each second, and reads the list again after a change. A list that
+ * cannot be read is reported once, and read again in the next second.
+ *
+ * @param add Called with all ranges of the list.
+ * @returns Ends the comparisons.
+ */
+export function readChangedOptOuts(
+  { optOuts, clock }: Pick<Network, "optOuts" | "clock">,
+  report: (line: string) => void,
+  add: (ranges: readonly Range[]) => void,
+): AsyncDisposable {
+  let [known, reported] = ["", ""];
+  const check = async () => {
+    try {
+      const version = await optOuts.version!();
+      if (version === known) return;
+      add(await optOuts.read());
+      [known, reported] = [version, ""];
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== reported) report(`${message}; new opt-outs in it are not obeyed yet`);
+      reported = message;
+    }
+  };
+  const end = optOuts.version === undefined
+    ? () => Promise.resolve()
+    : eachSecond(clock, undefined, check);
+  return { [Symbol.asyncDispose]: end };
+}
 
 /**
  * The default path of the opt-out file.

@@ -27,6 +27,7 @@ import type { CrawlStatus } from "../../watch/crawl_loop.ts";
 import { openWebhook, type WebhookSetup } from "../outputs/watch_webhook.ts";
 import { findAddedServers } from "../targets/added_servers.ts";
 import { MovedNames } from "../targets/moved_names.ts";
+import { readChangedOptOuts } from "../targets/opt_out_file.ts";
 import type { PreparedWatch } from "./prepare_watch.ts";
 
 /** What follows a running watch: the terminal of a command, or a program. */
@@ -85,6 +86,7 @@ export async function runPreparedWatch(
   });
   await beginDatabases(watch, counts, reportEvent);
   run.begin?.(counts);
+  await using _followed = followOptOuts(watch, polling);
   const onPoll = (lateMs: number) => served.metrics.late(lateMs);
   const activities = startActivities(watch, polling, { ...setup, onPoll }, reportEvent);
   await endTogether(activities, failing);
@@ -206,6 +208,18 @@ function pollResults(
   };
 }
 
+/** Leaves out ranges that are added to the list of opt-outs while the watch runs. */
+function followOptOuts(
+  watch: PreparedWatch,
+  { sockets }: PollingSockets,
+): AsyncDisposable {
+  const { optOuts, network } = watch;
+  return readChangedOptOuts(network, reporterOf(watch), (ranges) => {
+    optOuts.addRanges(ranges, []);
+    sockets.current.cancelOpen((address) => optOuts.has(address));
+  });
+}
+
 /** The lookups of servers' names, which may lead to other addresses during the watch. */
 function movedNames(
   watch: PreparedWatch,
@@ -298,6 +312,7 @@ function pollingSetup(
     },
     optedOut: (address) => optOuts.has(address),
     onOptOut: (address) => {
+      if (optOuts.has(address)) return; // the file or another server of the address
       optOuts.add(address);
       network.optOuts.note(address);
       onOptOut?.(address);

@@ -100,6 +100,7 @@ function optOutsOf(control: Control, file: OptOutList | undefined): OptOutList {
       ...await file?.read() ?? [],
     ],
     note: (address) => file?.note(address),
+    version: file?.version,
   };
 }
 

@@ -154,6 +154,12 @@ export const JSON_RESULTS = {
     in_database: "whether the database had the server",
     observations: "number of its observations",
   },
+  "opt-out list": {
+    range: "range or host name that opted out",
+    date: "date of the opt-out in UTC; `null`: unknown",
+    from: "who wants it; `null`: unknown",
+    why: "the reason",
+  },
   "prune": {
     database: "database that was pruned",
     observations: "number of deleted observations; `null`: all are kept",

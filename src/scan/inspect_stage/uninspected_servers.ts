@@ -42,6 +42,11 @@ export class Uninspected {
     return () => callbacks.forEach((onFinished) => onFinished());
   }
 
+  /** The addresses of the servers. */
+  get addresses(): Iterable<Address> {
+    return Array.from(this.#waiting.values(), ({ endpoint }) => endpoint.address);
+  }
+
   /** Removes the servers of an address that opted out, and finishes their sightings. */
   removeHost(address: Address): void {
     for (const { endpoint } of this.#waiting.values()) {

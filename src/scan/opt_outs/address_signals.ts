@@ -35,6 +35,11 @@ export class AddressSignals {
     }
   }
 
+  /** The addresses with running exchanges. */
+  get addresses(): Iterable<Address> {
+    return this.#running.keys();
+  }
+
   /** Cancels the running exchanges with an address. Later exchanges are not affected. */
   cancel(address: Address): void {
     this.#running.get(address)?.controller.abort();

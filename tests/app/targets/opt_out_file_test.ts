@@ -1,6 +1,7 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { OptOutFile } from "../../../src/app/targets/opt_out_file.ts";
 import { InputError } from "../../../src/core/errors.ts";
+import { systemClock } from "../../../src/net/clock.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 import { run } from "../../cli/program.ts";
 
@@ -29,7 +30,10 @@ Deno.test("the opt-out file is read, gets each address once, and is created when
     assertEquals(ranges.map(({ start }) => start), [0x0a000001, 0xfc00n << 112n | 1n]);
     await Deno.writeTextFile(path, "192.168.0.0/24  asked by mail\n", { append: true });
     assertEquals((await list.read()).length, 3);
-    assertStringIncludes(await Deno.readTextFile(path), "10.0.0.1  marker in its MOTD");
+    assertMatch(
+      await Deno.readTextFile(path),
+      /^10\.0\.0\.1 {2}\d{4}-\d\d-\d\d {2}the server {2}marker in its MOTD$/m,
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -145,5 +149,54 @@ Deno.test("without access to the environment the default opt-out file is refused
     assertEquals(granted.code, 0, granted.stderr);
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a removed entry leaves what another program appends meanwhile, and the other lines", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, "# é\r\n10.0.0.1  näme\r\n\n10.0.0.2  x\n10.0.0.1-10.0.0.1  y");
+    const other = new OptOutFile(path, fail);
+    new OptOutFile(path, fail).remove((entries) => {
+      other.append("10.0.0.3  z\n");
+      return entries.filter(({ ranges: [{ start }] }) => start === 0x0a000001);
+    });
+    assertEquals(
+      await Deno.readTextFile(path),
+      `# é\r\n${" ".repeat(15)}\r\n\n10.0.0.2  x\n${" ".repeat(20)}\n10.0.0.3  z\n`,
+    );
+    assertEquals((await other.read()).map(({ start }) => start), [0x0a000002, 0x0a000003]);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("names in the opt-out file are looked up in each minute, and keep the addresses that they had", async () => {
+  const path = await Deno.makeTempFile();
+  const [reported, times] = [[] as string[], [0, 59_999, 60_000]];
+  let found: readonly number[] = [1];
+  try {
+    await Deno.writeTextFile(path, "play.example.org  2026-01-31  a@example.org  by mail\n");
+    const resolve = () => {
+      return found.length > 0 ? Promise.resolve(found) : Promise.reject(new InputError("none"));
+    };
+    const clock = { ...systemClock, now: () => times[0] };
+    const list = new OptOutFile(path, (line) => reported.push(line), { resolve, clock });
+    const starts = async () => (await list.read()).map(({ start }) => start);
+    assertEquals(await starts(), [1]);
+    const versions: string[] = [];
+    for (; times.length > 0; times.shift()) versions.push(await list.version());
+    assertEquals(versions.map((one) => one === versions[0]), [true, true, false]);
+    found = [2, 1];
+    assertEquals(await starts(), [1, 2]);
+    found = [];
+    assertEquals([await starts(), await starts()], [[1, 2], [1, 2]]);
+    assertEquals(reported, [
+      'blocksweep: "play.example.org" opted out, and cannot be looked up: none',
+    ]);
+    await Deno.writeTextFile(path, "");
+    assertEquals(await starts(), []);
+  } finally {
+    await Deno.remove(path);
   }
 });

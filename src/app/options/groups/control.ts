@@ -78,6 +78,12 @@ export const CONTROL = {
       help: "file of opted-out addresses: lan neither connects to them nor lists them",
     },
     {
+      name: "opt-out-file",
+      commands: ["opt-out add", "opt-out list", "opt-out remove"],
+      takes: FILE,
+      help: "the file of opt-outs; the default is that of scan, watch and crawl",
+    },
+    {
       name: "config",
       commands: ["scan"],
       forPrograms: false,
@@ -282,6 +288,9 @@ export const GENERAL = {
         "campaign submit",
         "campaign work",
         "campaign collect",
+        "opt-out add",
+        "opt-out list",
+        "opt-out remove",
         "servers",
         "export",
         "report",

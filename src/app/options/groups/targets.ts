@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { tidyText } from "../../../core/text.ts";
 import { withoutPassword } from "../../databases/connection_environment.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
 import {
@@ -16,7 +17,7 @@ import {
 } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { broadcastPortsText, defaultProtocols, protocolHelp } from "../protocol_help.ts";
-import { anyText, COUNT, FILE, wholeNumber } from "../value_types.ts";
+import { anyText, COUNT, FILE, valueType, wholeNumber } from "../value_types.ts";
 
 /** The largest seed: whole numbers up to it are exact. */
 const MAX_SEED = Number.MAX_SAFE_INTEGER;
@@ -205,6 +206,46 @@ export const ADAPTIVE = {
       defaultText: `${DEFAULTS.adaptive.netBudget}`,
       help:
         "with --adaptive: maximum number of probes to a /24 in all passes; the protocols share it",
+    },
+  ],
+} as const satisfies OptionGroup;
+
+/** Maximum length of a text in an entry, characters. */
+const MAX_TEXT = 200;
+
+/** A text that fits into a field of a line. */
+const ONE_LINE = valueType(
+  "TEXT",
+  `1 to ${MAX_TEXT} visible characters, with single spaces and none at the ends`,
+  (text) =>
+    text !== "" && [...text].length <= MAX_TEXT && text === tidyText(text) ? text : undefined,
+);
+
+/** Options of the opt-out file. */
+export const OPT_OUTS = {
+  title: "Opt-outs",
+  options: [
+    {
+      name: "why",
+      commands: ["opt-out add"],
+      takes: ONE_LINE,
+      help: "the reason, such as the text of the request; required",
+    },
+    {
+      name: "from",
+      commands: ["opt-out add"],
+      takes: ONE_LINE,
+      help: "who wants the opt-out, such as a mail address; required",
+    },
+    {
+      name: "ranges",
+      commands: ["opt-out list"],
+      help: "print only networks, one a line, for --exclude-file and for other scanners",
+    },
+    {
+      name: "json",
+      commands: ["opt-out list"],
+      help: "print one JSON object per entry",
     },
   ],
 } as const satisfies OptionGroup;

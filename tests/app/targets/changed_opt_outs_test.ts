@@ -1,0 +1,92 @@
+/**
+ * Entries that are added to the list of opt-outs while a scan or watch runs.
+ *
+ * Covers src/app/targets/opt_out_file.ts.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { type Address, parseAddress } from "../../../src/core/address.ts";
+import { scan } from "../../../src/library/scan.ts";
+import { watch } from "../../../src/library/watch.ts";
+import { readChangedOptOuts } from "../../../src/app/targets/opt_out_file.ts";
+import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
+import type { Range } from "../../../src/targets/ranges.ts";
+
+/** Addresses from one on. */
+function addresses(first: string, count: number): Address[] {
+  const start = parseAddress(first)!;
+  return Array.from(
+    { length: count },
+    (_, i) => typeof start === "number" ? start + i : start + BigInt(i),
+  );
+}
+
+/** When datagrams and connections went to some addresses. */
+function sentTo({ datagrams, streams }: SimulatedNetwork, some: readonly Address[]): number[] {
+  return [...datagrams.sent, ...streams.begun, ...streams.written]
+    .flatMap(({ to, at }) => some.includes(to.address) ? at : []);
+}
+
+Deno.test("a running scan sends nothing to addresses that are added to the list, a second later", async () => {
+  const network = new SimulatedNetwork();
+  network.datagrams.record = true;
+  network.addFleet({ range: "10.0.0.0/26", servers: 60 });
+  const added = [...addresses("10.0.0.0", 32), ...addresses("fc00::", 32)];
+  network.clock.after(5000, () => network.optedOut.push(...added));
+  const targets = ["10.0.0.0/26", "fc00::/122"];
+  const limits = { rate: 20, netRate: 20, hostRate: 20, retries: 0, seed: 1 };
+  const found = await network.run(Array.fromAsync(scan(targets, { network, ...limits })));
+  const [times, others] = [sentTo(network, added), sentTo(network, addresses("10.0.0.32", 32))];
+  assert(times.length > 0 && Math.max(...others) > 10_000, "the scan was long enough");
+  assertEquals(times.filter((at) => at > 6100), []);
+  assert(found.some(({ host }) => /^10\.0\.0\.([12]?\d|3[01])$/.test(host)), "earlier rows stay");
+});
+
+Deno.test("a running watch polls no server that is added to the list, and reports the opt-out", async () => {
+  const network = new SimulatedNetwork();
+  network.datagrams.record = true;
+  const hosts = ["10.0.0.7", "10.0.0.8"];
+  for (const host of hosts) network.addServer({ host, software: "bds" });
+  const [added] = addresses(hosts[1], 1);
+  network.clock.after(62_000, () => network.optedOut.push(added));
+  const last = network.clock.now() + 300_000;
+  const events: string[] = [];
+  const take = async () => {
+    const signal = new AbortController();
+    network.clock.after(300_000, () => signal.abort());
+    const words = hosts.map((host) => `${host}:19132`);
+    for await (const one of watch(words, { network, signal: signal.signal, intervalMs: 10_000 })) {
+      if (one.event !== "changed") events.push(`${one.event} ${one.host}`);
+    }
+  };
+  await network.run(take());
+  assertEquals(events.toSorted(), ["online 10.0.0.7", "online 10.0.0.8", "opted_out 10.0.0.8"]);
+  assertEquals(sentTo(network, [added]).filter((at) => at > 63_100), []);
+  assert(sentTo(network, addresses(hosts[0], 1)).some((at) => at > last - 20_000));
+  assertEquals(network.optedOut, [added], "it is not added to the list again");
+});
+
+Deno.test("a list that cannot be read is reported once, and read when that is possible", async () => {
+  const network = new SimulatedNetwork();
+  const { clock } = network;
+  const reported: string[] = [];
+  const added: (readonly Range[])[] = [];
+  let [reads, version] = [0, "a"];
+  const optOuts = {
+    note: () => {},
+    version: () => Promise.resolve(version),
+    read: () => ++reads < 4 ? Promise.reject(new Error("broken")) : Promise.resolve([]),
+  };
+  const wait = async () => {
+    await using _changes = readChangedOptOuts(
+      { optOuts, clock },
+      (line) => reported.push(line),
+      (ranges) => added.push(ranges),
+    );
+    await new Promise<void>((resolve) => clock.after(10_500, resolve));
+    assertEquals([reads, added.length, reported.length], [4, 1, 1]);
+    version = "b";
+    await new Promise<void>((resolve) => clock.after(1000, resolve));
+  };
+  await network.run(wait());
+  assertEquals([reads, reported], [5, ["broken; new opt-outs in it are not obeyed yet"]]);
+});

@@ -195,8 +195,9 @@ function compileRule({ when, ...rule }: Rule, met?: Condition): CompiledRule {
  */
 function indexRules(rules: readonly Rule[], protocol: string): RuleIndex {
   const paths = rules.flatMap(({ when }) => when.filter(allowedValues).map(({ at }) => at));
-  const uses = Map.groupBy(paths, (path) => path);
-  const [path = ""] = [...uses.keys()].sort((a, b) => uses.get(b)!.length - uses.get(a)!.length);
+  const uses = new Map<string, number>();
+  for (const path of paths) uses.set(path, (uses.get(path) ?? 0) + 1);
+  const [path = ""] = [...uses.keys()].sort((a, b) => uses.get(b)! - uses.get(a)!);
   const options = rules.map((rule) => {
     const key = rule.when.find((one) => one.at === path && allowedValues(one));
     return { values: key && allowedValues(key), rule: compileRule(rule, key) };
@@ -214,16 +215,14 @@ function indexRules(rules: readonly Rule[], protocol: string): RuleIndex {
 /** The rules in the order of the file. */
 const RULES = ruleBook.rules.map((rule, order) => ({ ...rule, order })) as unknown as Rule[];
 
-/** The rules by protocol, and the indexes of those that were needed so far. */
-const RULES_OF = Map.groupBy(RULES, ({ protocol }) => protocol);
-const RULE_INDEXES = new Map<string, RuleIndex>();
+/** The indexes of rules that were needed so far, by protocol. */
+const RULE_INDEXES = new Map<string, RuleIndex | undefined>();
 
 /** The rule index of a protocol, made when it is first needed; `undefined`: it has no rules. */
 function ruleIndexOf(protocol: string): RuleIndex | undefined {
-  const known = RULE_INDEXES.get(protocol);
-  const rules = RULES_OF.get(protocol);
-  if (known !== undefined || rules === undefined) return known;
-  const index = indexRules(rules, protocol);
+  if (RULE_INDEXES.has(protocol)) return RULE_INDEXES.get(protocol);
+  const rules = RULES.filter((rule) => rule.protocol === protocol);
+  const index = rules.length === 0 ? undefined : indexRules(rules, protocol);
   RULE_INDEXES.set(protocol, index);
   return index;
 }

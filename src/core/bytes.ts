@@ -196,3 +196,15 @@ export function readU24le(reader: Reader, what: string): number {
   const [low, middle, high] = reader.take(3, what);
   return low | middle << 8 | high << 16;
 }
+
+// Uint8Array.fromHex(), toHex() and fromBase64() do not exist in Node.js before version 25.
+
+/** The bytes of hexadecimal text, whose digits are not checked. */
+export function bytesOfHex(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
+/** Bytes as hexadecimal text in lower case. */
+export function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

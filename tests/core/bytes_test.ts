@@ -1,7 +1,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import {
+  bytesOfHex,
   concat,
   hasBytes,
+  hexOf,
   indexOfBytes,
   Malformed,
   Reader,
@@ -67,4 +69,12 @@ Deno.test("integers are encoded big endian, those of three bytes little endian",
   assertEquals(u64(0xfffefdfcfbfaf9f8n), [0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0xf8]);
   assertEquals(u24le(0xfffefd), [0xfd, 0xfe, 0xff]);
   assertEquals(readU24le(new Reader(Uint8Array.from(u24le(0x123456))), "x"), 0x123456);
+});
+
+Deno.test("hexadecimal text is read in both cases, and written in lower case", () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
+  assertEquals(hexOf(bytes), bytes.toHex());
+  for (const text of ["", bytes.toHex(), bytes.toHex().toUpperCase()]) {
+    assertEquals(bytesOfHex(text), Uint8Array.fromHex(text));
+  }
 });

@@ -18,7 +18,7 @@
  *
  * @module
  */
-import { concat, Malformed, Reader } from "../../core/bytes.ts";
+import { bytesOfHex, concat, hexOf, Malformed, Reader } from "../../core/bytes.ts";
 import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
 import { openSealed, seal } from "./nethernet_cipher.ts";
 
@@ -77,7 +77,7 @@ export function encodeNethernetPacket(packet: NewPacket): Uint8Array<ArrayBuffer
 
 function encodeBody(packet: NewPacket): Uint8Array {
   if (packet.type === "request") return new Uint8Array();
-  const text = packet.type === "response" ? encodeLatin1(packet.data.toHex()) : packet.text;
+  const text = packet.type === "response" ? encodeLatin1(hexOf(packet.data)) : packet.text;
   const size = packet.type === "response" ? 4 : 12;
   const head = new DataView(new ArrayBuffer(size));
   if (packet.type === "message") head.setBigUint64(0, packet.recipient, true);
@@ -119,7 +119,7 @@ function readHex(reader: Reader): Uint8Array {
   const size = u32le(reader, "length of the server data");
   const at = reader.offset;
   const text = decodeLatin1(reader.take(size, "server data"));
-  if (/^([0-9a-f]{2})*$/i.test(text)) return Uint8Array.fromHex(text);
+  if (/^([0-9a-f]{2})*$/i.test(text)) return bytesOfHex(text);
   throw new Malformed("server data that is not hexadecimal", at);
 }
 

@@ -10,9 +10,9 @@
  * @module
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
-import { concat, hasBytes } from "../../core/bytes.ts";
+import { bytesOfHex, concat, hasBytes } from "../../core/bytes.ts";
 
-const KEY = Uint8Array.fromHex("eed4c37861936c6ebb91ab9d195c1b489de46362d3bb8e30d8aab08bf217e6f3");
+const KEY = bytesOfHex("eed4c37861936c6ebb91ab9d195c1b489de46362d3bb8e30d8aab08bf217e6f3");
 const CIPHER = "aes-256-ecb";
 const MAC = 32;
 const BLOCK = 16;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { hexOf } from "../../core/bytes.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
 import { cutText, decodeField, plainText } from "../../core/text.ts";
 import type { Facts, ServerRecord } from "../../core/record.ts";
@@ -221,7 +222,7 @@ function fullColumns(stat: FullStat): StatColumns {
   );
   const facts = {
     header: stat.header.replaceAll("\0", ""),
-    ...(stat.mark && { header_mark: stat.mark.toHex() }),
+    ...(stat.mark && { header_mark: hexOf(stat.mark) }),
     ...(software === null ? {} : { brand: cutText(software, MAX_BRAND) }),
     values: Object.fromEntries(kept),
   };

@@ -14,10 +14,19 @@
  *
  * @module
  */
-import { concat, hasBytes, Malformed, Reader, Truncated, u32At, u64 } from "../../core/bytes.ts";
+import {
+  bytesOfHex,
+  concat,
+  hasBytes,
+  Malformed,
+  Reader,
+  Truncated,
+  u32At,
+  u64,
+} from "../../core/bytes.ts";
 
 /** The 16 bytes that mark every offline message of RakNet. */
-export const MAGIC: Uint8Array = Uint8Array.fromHex("00ffff00fefefefefdfdfdfd12345678");
+export const MAGIC: Uint8Array = bytesOfHex("00ffff00fefefefefdfdfdfd12345678");
 
 /**
  * Advances the reader past the magic.

@@ -4,9 +4,10 @@
  *
  * @module
  */
+import { hexOf } from "../../core/bytes.ts";
 import { nodeCrypto } from "../../core/node_modules.ts";
 import type { Facts, FactValue, ServerRecord } from "../../core/record.ts";
-import { cutText, plainText } from "../../core/text.ts";
+import { cutText, encodeLatin1, plainText } from "../../core/text.ts";
 import type { Statement } from "../protocol.ts";
 import type { Modding } from "./forge_mods.ts";
 import type { LegacyReply } from "./legacy_ping.ts";
@@ -237,7 +238,7 @@ function readIcon(url: string | null): Icon {
   if (bytes === undefined) return { hash: null, size: null, isInvalid: true };
   const hash = nodeCrypto().createHash("sha256").update(bytes).digest("hex");
   if (bytes.length > MAX_ICON_BYTES) return { hash, size: bytes.length, isInvalid: true };
-  const isInvalid = bytes.subarray(0, 8).toHex() !== PNG || !url.startsWith("data:image/png;");
+  const isInvalid = hexOf(bytes.subarray(0, 8)) !== PNG || !url.startsWith("data:image/png;");
   return { bytes, hash, size: bytes.length, isInvalid };
 }
 
@@ -246,7 +247,7 @@ function base64Of(url: string): Uint8Array | undefined {
   const comma = url.indexOf(",");
   if (!url.startsWith("data:") || !url.slice(0, comma + 1).endsWith(";base64,")) return undefined;
   try {
-    return Uint8Array.fromBase64(url.slice(comma + 1)); // atob() ignores white space
+    return encodeLatin1(atob(url.slice(comma + 1))); // atob() ignores white space
   } catch {
     return undefined;
   }

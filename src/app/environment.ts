@@ -7,6 +7,9 @@ import { resolvePath } from "../core/node_modules.ts";
 import { InputError } from "../core/errors.ts";
 import { fileError, withoutCall } from "../sinks/file_errors.ts";
 
+/** Whether the program is the bundle in the npm package. */
+export const IS_NPM_PACKAGE: boolean = import.meta.url.endsWith(".js");
+
 /** The variables that the program reads, with their purposes. */
 export const ENVIRONMENT_VARIABLES = {
   NO_COLOR: "any value: no colours, as with `--no-color`",

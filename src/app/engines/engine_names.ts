@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { IS_NPM_PACKAGE } from "../environment.ts";
 
 /** The engines by name, the slowest first. */
 export const ENGINES = ["portable", "udp", "packet", "xdp"] as const;
@@ -47,7 +48,9 @@ export function missingFor({ os, arch, granted }: FfiConditions): string | undef
     return "it needs Linux on x86-64 or arm64";
   }
   if (!granted("ffi")) {
-    return "it needs --allow-ffi without a list; the task fast grants it: deno task fast TARGET...";
+    return IS_NPM_PACKAGE
+      ? "it needs the permission that --engine on the command line grants"
+      : "it needs --allow-ffi without a list; the task fast grants it: deno task fast TARGET...";
   }
   // Deno does not check the sockets of FFI: a list of hosts in --allow-net would have no effect.
   return granted("net")

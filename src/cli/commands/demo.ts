@@ -24,7 +24,7 @@ import { parseTarget } from "../../targets/parse.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, print, reportLine } from "../term/console.ts";
-import { reason, userPath } from "../../app/environment.ts";
+import { IS_NPM_PACKAGE, reason, userPath } from "../../app/environment.ts";
 import { FLEET_RANGE } from "../../fleet/usual_fleet.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
@@ -35,10 +35,14 @@ import { serverTable } from "../../app/outputs/table_format.ts";
 const FOLDER = "demo";
 /** Number of rows that the demo shows. */
 const SHOWN = 12;
+/** How the user calls the program. The demo may not read `INIT_CWD`. */
+const CALLED = IS_NPM_PACKAGE ? "blocksweep" : "deno task";
 /** What to do after the demo. */
 const NEXT = [
-  "next: deno task lan finds servers on your LAN; deno task scan 192.168.1.0/24 -o servers.csv scans a range",
-  "deno task install adds the command blocksweep, which does the same; blocksweep --help lists its commands",
+  `next: ${CALLED} lan finds servers on your LAN; ${CALLED} scan 192.168.1.0/24 -o servers.csv scans a range`,
+  IS_NPM_PACKAGE
+    ? "blocksweep --help lists the commands"
+    : "deno task install adds the command blocksweep, which does the same; blocksweep --help lists its commands",
 ];
 
 /** The hosts of a demo: servers, and a tenth of that number of hostile or opted-out hosts. */

@@ -1,0 +1,50 @@
+/** The package's package.json, and the permissions of each command. */
+import { type Dependencies, UNSTABLE_FLAGS } from "./bundle.ts";
+import { LIBRARY, PROJECT } from "./project.ts";
+
+/** What the package's package.json contains. */
+export function packageJson(dependencies: Dependencies): object {
+  const { version, license } = PROJECT;
+  return {
+    name: "blocksweep",
+    version,
+    description: "Finds game servers in address ranges and on the LAN, and reads their status",
+    keywords: ["minecraft", "bedrock", "raknet", "server", "scanner", "motd", "query", "lan"],
+    license,
+    type: "module",
+    engines: { node: ">=20" },
+    bin: { blocksweep: "bin/blocksweep.js" },
+    files: ["bin", "lib", "types", "CHANGELOG.md", "THIRD_PARTY_LICENSES"],
+    exports: Object.fromEntries(LIBRARY.map(({ subpath, path, needsDeno }) => [subpath, {
+      types: `./types/${path}.d.ts`,
+      ...(needsDeno && { deno: `./lib/${path}.js` }),
+      default: `./lib/${path}${needsDeno ? ".node" : ""}.js`,
+    }])),
+    dependencies,
+  };
+}
+
+/** The flags of a task that runs the program, by the name of the task. */
+function taskFlags(): Map<string, string[]> {
+  return new Map(
+    Object.entries(PROJECT.tasks).flatMap(([name, { command = "" }]) => {
+      const [, flags] = /^deno run (.*) main\.ts \w+$/.exec(command) ?? [];
+      return flags === undefined ? [] : [[name, flags.split(" ")]];
+    }),
+  );
+}
+
+/** The flags of Deno for each command, as in the tasks; the launcher reads them. */
+export function commandFlags(): object {
+  const flags = taskFlags();
+  const { scan = [], fast = [], ...commands } = Object.fromEntries(flags);
+  return {
+    /** Of all commands. Neither the user's configuration nor lock file is read. */
+    always: ["--no-config", "--no-lock", "--node-modules-dir=manual", ...UNSTABLE_FLAGS],
+    /** Of commands without a task, which need no permission. */
+    others: ["--quiet", "--no-prompt"],
+    /** Also of a scan with a fast engine. */
+    fast: fast.filter((flag) => !scan.includes(flag)),
+    commands: { scan, ...commands },
+  };
+}

@@ -46,24 +46,34 @@ export function parsePort(text: string, whole: string = text): number {
  * ```
  */
 export function parsePorts(text: string): Ports {
-  const ports = { udp: new Set<number>(), tcp: new Set<number>() };
+  const named = { udp: new Uint8Array(65536), tcp: new Uint8Array(65536) };
   let transports: readonly ("udp" | "tcp")[] = ["udp", "tcp"];
   for (const word of text.split(",").map((part) => part.trim())) {
     const prefix = /^([UT]):/i.exec(word)?.[1].toUpperCase();
     if (prefix !== undefined) transports = prefix === "U" ? ["udp"] : ["tcp"];
     const span = prefix === undefined ? word : word.slice(2);
-    for (const port of parseSpan(span)) {
-      for (const transport of transports) ports[transport].add(port);
-    }
+    const [first, last] = parseSpan(span);
+    // A list may name thousands of ranges, so the ports of a range are not listed one by one.
+    for (const transport of transports) named[transport].fill(1, first, last + 1);
   }
-  const sorted = (set: Set<number>) => [...set].sort((a, b) => a - b);
-  return { udp: sorted(ports.udp), tcp: sorted(ports.tcp) };
+  return { udp: portsIn(named.udp), tcp: portsIn(named.tcp) };
 }
 
-function parseSpan(text: string): number[] {
+/** The ports whose bytes are 1, ascending. */
+function portsIn(named: Uint8Array): number[] {
+  const ports: number[] = [];
+  for (let port = named.indexOf(1); port > 0; port = named.indexOf(1, port + 1)) ports.push(port);
+  return ports;
+}
+
+/** The first and the last port of a range. */
+function parseSpan(text: string): readonly [first: number, last: number] {
   if (text === "-") return parseSpan("1-65535"); // like `-p-` of nmap
   const dash = text.indexOf("-");
-  if (dash < 0) return [parsePort(text)];
+  if (dash < 0) {
+    const port = parsePort(text);
+    return [port, port];
+  }
   const [first, last] = [
     parsePort(text.slice(0, dash), text),
     parsePort(text.slice(dash + 1), text),
@@ -71,7 +81,7 @@ function parseSpan(text: string): number[] {
   if (first > last) {
     throw new InputError(`Cannot parse ports "${text}": the first is above the last`);
   }
-  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  return [first, last];
 }
 
 /** Ports, and the text that named them. */

@@ -42,8 +42,11 @@ export type JsonTemplate = (event: WatchEvent) => unknown;
 const LONGEST = 16_384;
 /** Maximum number of lists and objects inside each other in a JSON template. */
 const DEEPEST = 32;
-/** A word in braces. It is a placeholder if it has one brace on each side. */
-const IN_BRACES = /\{+([^{}]*)\}+/g;
+/**
+ * A word in braces. It is a placeholder if it has one brace on each side. The search begins only at the
+ * first of several braces, so that it takes linear time.
+ */
+const IN_BRACES = /(?<!\{)\{+([^{}]*)\}+/g;
 
 /**
  * Parses a text with placeholders. Line breaks at its end are removed.

@@ -50,6 +50,11 @@ export interface ScanOrWatchOptions extends InquiryOptions {
   readonly inputFile?: readonly string[];
   /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
   readonly optOutFile?: string;
+  /**
+   * The e-mail address or web page of who answers complaints. Databases, checkpoints and metadata contain
+   * it. A scan of public addresses needs it. Default: none.
+   */
+  readonly contact?: string;
   /** Age up to which databases keep all observations, milliseconds. Default: for ever. */
   readonly keepMs?: number;
   /** Whether databases get the index for searches in texts. Default: no. */

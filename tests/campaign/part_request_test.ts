@@ -154,7 +154,9 @@ Deno.test("a part whose targets have another order than the campaign's is refuse
 });
 
 Deno.test("a part needs the permission that the submitter confirmed", async () => {
-  const spec = await submitted({ iHavePermission: true }, ["8.8.8.0/22"]);
+  const spec = await submitted({ iHavePermission: true, contact: "abuse@example.org" }, [
+    "8.8.8.0/22",
+  ]);
   assertEquals((await preparedPart(spec, {})).whole.publicSize, 1024n);
   const { words, given } = spec.configuration.given;
   const options = new Map(given);

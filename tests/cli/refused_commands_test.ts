@@ -26,6 +26,28 @@ const REFUSED: [args: string[], message: string][] = [
   [["scan", "-iL", "/dev/null"], "Cannot use /dev/null: it contains no targets"],
   [["scan", "-iL", "/nonexistent"], 'Cannot read "/nonexistent": there is no such file'],
   [["scan", "8.8.8.8"], "Cannot scan 1 public address without --i-have-permission"],
+  [
+    ["scan", "8.8.8.8", "--i-have-permission"],
+    "Cannot scan 1 public address without --contact: name the e-mail address or web page of who answers " +
+    'complaints, or write "contact" into a file of options (scan --config)',
+  ],
+  ...[
+    "abuse",
+    "a@b@c.org",
+    "a b@c.org",
+    "ftp://a.org",
+    "https://u:p@a.org",
+    "a@b.org\n",
+    "<a@b.org>",
+  ]
+    .map((text): [string[], string] => [
+      ["scan", "127.0.0.1", "--contact", text],
+      "expected an e-mail address such as abuse@example.org, or a URL that starts with http: or https:",
+    ]),
+  [
+    ["watch", "127.0.0.1", "--contact", `${"a".repeat(190)}@example.org`],
+    "of at most 200 characters",
+  ],
   [["opt-out", "add", "--why", "a", "--from", "b"], "Cannot opt out: name ranges or host names"],
   [["opt-out", "add", "10.0.0.1", "--why", "a"], "Cannot opt out without --why and --from"],
   [["opt-out", "add", "10.0.0.1:5", "--why", "a", "--from", "b"], "it applies to all ports"],

@@ -91,6 +91,7 @@ const SCAN: Both<ScanOptions> = [
   [{ ports: "19132,T:25565" }, ["-p", "19132,T:25565"]],
   [{ protocol: ["slp", "raknet"] }, ["--protocol", "slp,raknet"]],
   [{ allowPrivate: true, iHavePermission: true }, ["--allow-private", "--i-have-permission"]],
+  [{ contact: "https://example.org/scan" }, ["--contact", "https://example.org/scan"]],
   [{ allowPrivate: false }, []],
   [{ seed: 7, shard: { index: 2, count: 3 } }, ["--seed", "7", "--shard", "2/3"]],
   [{ noRandomize: true }, ["--no-randomize"]],
@@ -162,6 +163,7 @@ const WATCH: Both<WatchOptions> = [
   ]],
   [{ tag: ["a", "b, c"] }, ["--tag", "a", "--tag", "b, c"]],
   [{ names: true, optOutFile: "o" }, ["--names", "--opt-out-file", "o"]],
+  [{ contact: "abuse@example.org" }, ["--contact", "abuse@example.org"]],
   [{ output: ["a.db", "b.db"], keepMs: 90 * 86_400_000 }, [
     ...["-o", "a.db", "-o", "b.db", "--keep", "90d"],
   ]],

@@ -15,6 +15,9 @@ import type { ScanOptions } from "../../src/library/scan_options.ts";
 import { startFleet } from "../../src/testing/start_fleet.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
 
+/** The options that public addresses need. */
+const PUBLIC: ScanOptions = { iHavePermission: true, contact: "abuse@example.org" };
+
 /** Scans a network to the end. */
 function scanAll(network: SimulatedNetwork, targets: readonly string[], options: ScanOptions = {}) {
   return network.run(Array.fromAsync(scan(targets, { network, ...options })));
@@ -69,7 +72,7 @@ Deno.test("scan() accepts names, and an SRV record leads to another host", async
   network.addServer({ host: "5.6.7.9", software: "vanilla" });
   network.addName("play.example.org", ["1.2.3.1"], { host: "mc.example.org", port: 25565 });
   network.addName("mc.example.org", ["5.6.7.9"]);
-  const found = await scanAll(network, ["play.example.org"], { iHavePermission: true });
+  const found = await scanAll(network, ["play.example.org"], PUBLIC);
   const queried = found.map(({ host, requested_as }) => `${host} ${requested_as}`).toSorted();
   assertEquals(queried, [
     "1.2.3.1 play.example.org",
@@ -87,7 +90,13 @@ Deno.test("scan() sends nothing to public addresses without permission", async (
   );
   await assertRejects(() => scanAll(network, ["10.0.0.0/8"]), InputError, "more than 1,048,576");
   assertEquals([network.datagrams.count, network.streams.begun.length], [0, 0]);
-  const found = await scanAll(network, ["1.2.3.0/24"], { iHavePermission: true });
+  await assertRejects(
+    () => scanAll(network, ["1.2.3.0/24"], { iHavePermission: true }),
+    InputError,
+    "Cannot scan 256 public addresses without contact: name the e-mail address or web page",
+  );
+  assertEquals([network.datagrams.count, network.streams.begun.length], [0, 0]);
+  const found = await scanAll(network, ["1.2.3.0/24"], PUBLIC);
   assertEquals(found.map(({ host }) => host), ["1.2.3.1"]);
 });
 

@@ -15,7 +15,7 @@ const ROUND_DAYS = 30;
 
 /** The options of a crawl that its discovery has too. */
 const SHARED: readonly string[] = [
-  ...["exclude", "exclude-file", "ports", "allow-private", "i-have-permission"],
+  ...["exclude", "exclude-file", "ports", "allow-private", "i-have-permission", "contact"],
   ...["stop-below", "net-budget", "rate", "net-rate", "host-rate", "timeout", "retries"],
   ...["opt-out-file", "tag"],
 ];

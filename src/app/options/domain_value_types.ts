@@ -116,6 +116,22 @@ export const NETWORK: ValueType<string> = {
   },
 };
 
+/** Maximum length of a contact, characters. */
+const MAX_CONTACT = 200;
+
+/** Who answers complaints: an e-mail address, or the URL of a web page. */
+export const CONTACT: ValueType<string> = valueType(
+  "ADDRESS",
+  "an e-mail address such as abuse@example.org, or a URL that starts with http: or https:, of at " +
+    `most ${MAX_CONTACT} characters`,
+  (text) => {
+    if (text.length > MAX_CONTACT || /[^\x21-\x7e]|["'<>\\`]/.test(text)) return undefined;
+    if (/^[^@:/,;()]+@[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text)) return text;
+    const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+    return url !== null && url.username + url.password === "" ? text : undefined;
+  },
+);
+
 /** The address of a network card. */
 export const MAC: ValueType<Uint8Array> = valueType(
   "MAC",

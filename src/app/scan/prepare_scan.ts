@@ -15,7 +15,7 @@ import type { OptionForm } from "../options/given_options.ts";
 import { checkMarks } from "../resume/read_resumed_scan.ts";
 import { type Configuration, lastingOptions, orderDigest } from "../resume/scan_configuration.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
-import { requirePermission } from "../targets/require_permission.ts";
+import { requireContact, requirePermission } from "../targets/require_permission.ts";
 import { type Plan, type PlanInput, planScan } from "../targets/scan_plan.ts";
 import { type LocatedTargets, locateTargets } from "./locate_targets.ts";
 import type { ScanRequest } from "./read_scan.ts";
@@ -86,6 +86,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   if (!options.dryRun && !options.listTargets) {
     const permission = context.nameOf("i-have-permission");
     requirePermission(located.whole, plan, options.iHavePermission, permission);
+    requireContact(located.whole, options.contact, context.nameOf);
   }
   const threads = options.threads ?? spareThreads(options, engine, fastest(limits));
   return { ...request, ...located, selection, adaptive, limits, plan, engine, threads, network };

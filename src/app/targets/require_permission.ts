@@ -31,6 +31,25 @@ export function requirePermission(
   );
 }
 
+/**
+ * Checks that the user named who answers complaints (`--contact`), if there are public targets.
+ *
+ * @param nameOf Returns the name of an option, for the error.
+ * @throws InputError without a contact.
+ */
+export function requireContact(
+  { publicSize }: Pick<Targets, "publicSize">,
+  contact: string | undefined,
+  nameOf: (option: string) => string,
+): void {
+  if (contact !== undefined || publicSize === 0n) return;
+  throw new InputError(
+    `Cannot scan ${countOf(publicSize, "public address", "public addresses")} without ` +
+      `${nameOf("contact")}: name the e-mail address or web page of who answers complaints, or ` +
+      `write "contact" into a file of options (scan --config)`,
+  );
+}
+
 /** The protocols of the passes that send probes. */
 function sentIn({ protocols, probes }: Passes): string[] {
   return protocols.filter((_, i) => probes[i] > 0);

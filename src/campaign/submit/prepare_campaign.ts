@@ -14,7 +14,7 @@ import { type ScanChoice, scanChoice, scanSelection } from "../../app/scan/scan_
 import { type ChosenLimits, scanLimits } from "../../app/scan/scan_rates.ts";
 import { newScanId, randomSeed } from "../../app/system_random.ts";
 import { composeTargets, type NamedTargets } from "../../app/targets/find_targets.ts";
-import { requirePermission } from "../../app/targets/require_permission.ts";
+import { requireContact, requirePermission } from "../../app/targets/require_permission.ts";
 import { type Plan, planScan } from "../../app/targets/scan_plan.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
@@ -88,6 +88,7 @@ export async function prepareCampaign(
   if (!options.dryRun) {
     const permission = context.nameOf("i-have-permission");
     requirePermission(named.targets, divided.plan, options.iHavePermission, permission);
+    requireContact(named.targets, options.contact, context.nameOf);
   }
   return { ...divided, spec, options, named, network };
 }

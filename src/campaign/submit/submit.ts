@@ -141,7 +141,7 @@ async function checkSame(
 }
 
 /** Options that do not decide whether two campaigns are the same: the targets are compared. */
-const NOT_COMPARED = new Set(["exclude", "i-have-permission"]);
+const NOT_COMPARED = new Set(["exclude", "i-have-permission", "contact"]);
 
 /** What differs between the spec of a stored campaign and that of a new one. */
 function differences(stored: Spec, campaign: PreparedCampaign): string[] {

@@ -26,6 +26,7 @@ const REPEATED_OPTIONS: readonly string[] = [
   "opt-out-file",
   "allow-private",
   "i-have-permission",
+  "contact",
   "rate",
   "bandwidth",
   "net-rate",

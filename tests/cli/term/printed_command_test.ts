@@ -167,6 +167,7 @@ const REPEATED: Readonly<Record<string, string>> = {
   "exclude-file": "-my list.txt",
   "allow-private": "",
   "i-have-permission": "",
+  "contact": "abuse@example.org",
   "rate": "500",
   "bandwidth": "1M",
   "net-rate": "20",

@@ -8,6 +8,7 @@ import { withoutPassword } from "../../databases/connection_environment.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
 import {
   BUDGET,
+  CONTACT,
   PER_DAY,
   PORTS,
   POSITION,
@@ -101,6 +102,14 @@ export const TARGETS = {
       commands: ["scan", "crawl", "campaign submit"],
       onResume: "free",
       help: "confirm that you may scan public addresses, or more than a million private ones",
+    },
+    {
+      name: "contact",
+      commands: ["scan", "watch", "crawl", "campaign submit"],
+      takes: CONTACT,
+      onResume: "free",
+      help:
+        "who answers complaints, kept with the scan; needed for public addresses, except by watch",
     },
   ],
 } as const satisfies OptionGroup;

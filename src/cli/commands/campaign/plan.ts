@@ -18,6 +18,7 @@ import {
   limitsText,
   minSeconds,
   passesText,
+  permissionText,
   portsText,
   probesText,
   requestsOf,
@@ -35,14 +36,13 @@ export function campaignPlanLines(campaign: PreparedCampaign): string[] {
   const { named, selection, plan, limits, networks, spec } = campaign;
   const { name, parts, maxRunning } = spec;
   const { order: { seed } } = selection;
-  const needed = permissionNeeded(named.targets);
   const { datagrams, connections, seconds } = partOf(campaign);
   const rows: readonly Row[] = [
     ["campaign", name],
     ["targets", targetsText(named)],
     ["SRV records", joined(requestsOf(named))],
     ["excluded", excludedText(named)],
-    ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
+    ["permission", permissionText(named.targets)],
     ["ports", portsText(selection)],
     ["order", seed === undefined ? "ascending" : `shuffled, --seed ${seed}`],
     [

@@ -15,7 +15,7 @@ import {
   knownPlans,
 } from "../../../scan/inspect_stage/known_server_plan.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
-import { segmentsOf } from "../../../targets/compose.ts";
+import { segmentsOf, type Targets } from "../../../targets/compose.ts";
 import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
 import { requestText } from "../../../targets/srv.ts";
@@ -50,13 +50,12 @@ export function planLines(planned: PlannedScan): string[] {
   const { plan, whole, named, selection, limits } = planned;
   const adaptive = isAdaptive(planned) ? planned : undefined;
   const { seed, shard = WHOLE } = selection.order;
-  const needed = permissionNeeded(whole);
   const rows: readonly Row[] = [
     ["targets", targetsText(named)],
     ["SRV records", joined(requestsOf(named))],
     ["rescan", knownText(named.first.length, plan)],
     ["excluded", excludedText(named) + (shard.count > 1 ? ", in all shards" : "")],
-    ["permission", needed === undefined ? "not needed" : `--i-have-permission, for ${needed}`],
+    ["permission", permissionText(whole)],
     ["ports", adaptive === undefined ? portsText(selection) : adaptivePortsText(selection)],
     ["order", seed === undefined ? "ascending" : `shuffled, --seed ${seed}`],
     ["shard", `${shard.index}/${shard.count}`],
@@ -106,6 +105,13 @@ export function joined(texts: readonly string[]): string | undefined {
 export function requestsOf({ services }: NamedTargets): string[] {
   const requests = [...services.values()].map(({ name, service }) => requestText(name, service));
   return [...new Set(requests)];
+}
+
+/** The options that the targets need. */
+export function permissionText(targets: Targets): string {
+  const needed = permissionNeeded(targets);
+  if (needed === undefined) return "not needed";
+  return `--i-have-permission${targets.publicSize > 0n ? " and --contact" : ""}, for ${needed}`;
 }
 
 /** The numbers of excluded addresses. */

@@ -19,6 +19,8 @@ export const ENVIRONMENT_VARIABLES = {
   XDG_CONFIG_HOME: "the folder that contains `blocksweep/`, in place of `~/.config`",
   APPDATA: "the folder that contains `blocksweep/` on Windows",
   USERPROFILE: "the home folder on Windows",
+  NOTIFY_SOCKET: "the socket of systemd, or of another service manager (sd_notify)",
+  WATCHDOG_USEC: "the time of its watchdog, microseconds",
   PGPASSWORD: "the password for PostgreSQL",
   BLOCKSWEEP_PROBE_TOKEN: "the token that clients of `/probe` send",
   PGPASSFILE: "the file of passwords for PostgreSQL, in place of `~/.pgpass`",

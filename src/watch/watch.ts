@@ -96,6 +96,24 @@ export function newWatchCounts(): WatchCounts {
   return { polls: 0, replied: 0, deferred: 0, events: 0, maxLateMs: 0, loopAt: undefined };
 }
 
+/**
+ * Returns a function that reports whether a watch has made progress since its last call: its loop has
+ * run, and a poll has ended unless none was due.
+ */
+export function pollProgress(
+  counts: WatchCounts,
+  tasks: { readonly load: number },
+): () => boolean {
+  const seen = () => ({ loopAt: counts.loopAt, ended: counts.polls + counts.deferred });
+  let before = { loopAt: undefined as number | undefined, ended: -1 };
+  return () => {
+    const now = seen();
+    const { loopAt, ended } = before;
+    before = now;
+    return now.loopAt !== loopAt && (now.ended !== ended || tasks.load === 0);
+  };
+}
+
 /** Polls servers until the signal. Polls that are in flight at that time report no events. */
 export async function pollServers(options: PollingSetup): Promise<void> {
   const { servers, rules, clock, signal, spreadMs, pool, counts, random } = options;

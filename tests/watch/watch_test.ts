@@ -16,8 +16,10 @@ import {
   newPollPool,
   newWatchCounts,
   Poller,
+  pollProgress,
   pollServers,
   type ServerEvent,
+  type WatchCounts,
   WatchedServer,
   type WatcherEvent,
 } from "../../src/watch/mod.ts";
@@ -449,4 +451,21 @@ Deno.test("an exception in a poll ends the watch and is thrown", async () => {
   });
   const printed = await network.run(broken.catch((error) => (error as Error).message));
   assertEquals(printed, "broken");
+});
+
+Deno.test("a watch makes progress if its loop runs and its polls end, or none is due", () => {
+  const counts = newWatchCounts();
+  const tasks = { load: 0 };
+  const hasProgress = pollProgress(counts, tasks);
+  const after = (change: Partial<WatchCounts>, load: number) => {
+    Object.assign(counts, change);
+    tasks.load = load;
+    return hasProgress();
+  };
+  assertEquals(after({}, 0), false); // the loop has not begun
+  assertEquals(after({ loopAt: 1 }, 0), true);
+  assertEquals(after({ loopAt: 2 }, 3), false); // no poll has ended
+  assertEquals(after({ loopAt: 3, polls: 1 }, 3), true);
+  assertEquals(after({ loopAt: 4, deferred: 1 }, 3), true);
+  assertEquals(after({ polls: 2 }, 0), false); // the loop is stuck
 });

@@ -31,7 +31,11 @@ export interface RunCrawlOptions {
   /** Receives the events. */
   readonly onEvent: (event: WatchEvent) => void;
   /** Called when everything is open, before the first poll. */
-  readonly begin?: (counts: WatchCounts, crawlStatus: () => CrawlStatus) => void;
+  readonly begin?: (
+    counts: WatchCounts,
+    hasProgress: () => boolean,
+    crawlStatus: () => CrawlStatus,
+  ) => void;
 }
 
 /** How a crawl ended. */
@@ -96,7 +100,7 @@ export async function runPreparedCrawl(
     const result = await runPreparedWatch(polls, {
       ...{ signal, onEvent, throttle, crawlStatus },
       onOptOut: (address) => controls?.optOut(address),
-      begin: (counts) => begin?.(counts, crawlStatus),
+      begin: (counts, hasProgress) => begin?.(counts, hasProgress, crawlStatus),
       openLoop: (options) =>
         new CrawlLoop({ ...options, perDay, recentYield, minDiscovery: 1, discover }),
     });

@@ -10,6 +10,7 @@ import {
   firstPollsMs,
   newWatchCounts,
   type PollingSetup,
+  pollProgress,
   pollServers,
   type WatchCounts,
   type WatchedServer,
@@ -36,8 +37,12 @@ export interface RunWatchOptions {
   readonly signal: AbortSignal;
   /** Receives the events. */
   readonly onEvent: (event: WatchEvent) => void;
-  /** Called when everything is open, before the first poll. */
-  readonly begin?: (counts: WatchCounts) => void;
+  /**
+   * Called when everything is open, before the first poll.
+   *
+   * @param hasProgress Whether polls were made since its last call: see {@linkcode pollProgress}.
+   */
+  readonly begin?: (counts: WatchCounts, hasProgress: () => boolean) => void;
   /** Makes the loop that decides when servers are polled. Default: each at the interval. */
   readonly openLoop?: PollingSetup["openLoop"];
   /** The rate limit and the caps, which a scan may share. Default: those of the options. */
@@ -85,7 +90,7 @@ export async function runPreparedWatch(
     hook?.add(event, isStored);
   });
   await beginDatabases(watch, counts, reportEvent);
-  run.begin?.(counts);
+  run.begin?.(counts, pollProgress(counts, polling.pool.tasks));
   await using _followed = followOptOuts(watch, polling);
   const onPoll = (lateMs: number) => served.metrics.late(lateMs);
   const activities = startActivities(watch, polling, { ...setup, onPoll }, reportEvent);

@@ -34,6 +34,8 @@ export interface CollectOptions
 export interface CollectContext extends CallContext {
   /** The version of the program, which campaigns must have too. */
   readonly program: string;
+  /** Called for each round of the collector's loop, and for each attempt to write. */
+  readonly onRound?: () => void;
 }
 
 /** Wait for a file that another program has locked, milliseconds. Then the batch is written again. */
@@ -51,7 +53,7 @@ export async function collect(
   signal: AbortSignal,
 ): Promise<void> {
   const { output, once, campaign, downAfter, keep, everyMs, ...rest } = options;
-  const { warn: report } = context;
+  const { warn: report, onRound } = context;
   const place = output === undefined ? undefined : parseDatabaseLocation(output);
   if (place === undefined) {
     throw new InputError(
@@ -83,20 +85,27 @@ export async function collect(
   const fileChange = await fileChangeOf(place);
   const clock = systemClock;
   const leases = opened.use(new LeaseWatch(broker, clock, report));
-  const patient = new PatientDatabase({ database, fileChange, clock, signal, report });
+  const patient = new PatientDatabase({
+    database,
+    fileChange,
+    clock,
+    signal,
+    report,
+    onTry: onRound,
+  });
   const shared = { broker, control, patient, downAfter, clock, report };
   const campaigns = new KnownCampaigns({ ...shared, context });
   if (campaign !== undefined && typeof await campaigns.begun(campaign) === "string") {
     throw new InputError(`Cannot collect campaign "${campaign}" with this program`);
   }
   const collector = new Collector({
-    ...{ ...shared, campaigns, leases, identity, signal, everyMs },
+    ...{ ...shared, campaigns, leases, identity, signal, everyMs, onRound },
     optOuts: networkOf(context, rest.optOutFile).optOuts,
     async onFinished() {
       if (keep === undefined) return;
       report(prunedLine(await pruneOnce(place, { observations: keep }, environment, report)));
     },
   });
-  report(`blocksweep: collects results from ${broker.place} into ${place.path}`);
+  report(`collects results from ${broker.place} into ${place.path}`);
   await collector.run({ isEmpty: once, campaign });
 }

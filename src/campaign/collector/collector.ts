@@ -55,6 +55,8 @@ export interface CollectorOptions {
   readonly onFinished?: () => Promise<void>;
   /** Time between two writes of the progress of parts, milliseconds. Default: 3 s. */
   readonly everyMs?: number;
+  /** Called for each round of the loop. */
+  readonly onRound?: () => void;
 }
 
 /** When a collector ends by itself. Default: never. */
@@ -87,9 +89,10 @@ export class Collector {
    * @throws OutputLostError when the file of the database was removed or replaced.
    */
   async run({ isEmpty = false, campaign }: CollectUntil = {}): Promise<void> {
-    const { signal, clock, everyMs = EVERY_MS, campaigns } = this.options;
+    const { signal, clock, everyMs = EVERY_MS, campaigns, onRound } = this.options;
     if (campaign !== undefined) await this.#withBroker(() => campaigns.begun(campaign));
     while (!signal.aborted) {
+      onRound?.();
       const isDrained = await this.#withBroker(() => this.#collect()) ?? false;
       const isLast = isDrained && isEmpty;
       if (clock.now() < this.#nextRound && !isLast) continue;
@@ -303,7 +306,7 @@ export class Collector {
     if (ended === undefined) return false;
     const { state, missing } = ended;
     report(
-      `blocksweep: campaign ${name}: ${state}; ${countOf(missing, "known server")} did not reply`,
+      `campaign ${name}: ${state}; ${countOf(missing, "known server")} did not reply`,
     );
     await onFinished?.();
     return true;

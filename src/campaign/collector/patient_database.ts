@@ -22,6 +22,8 @@ export interface PatientOptions {
   readonly signal: AbortSignal;
   /** Receives a line when the database fails, and when it works again. */
   readonly report: (line: string) => void;
+  /** Called before each attempt. */
+  readonly onTry?: () => void;
 }
 
 /** Repeats work until the database accepts it. */
@@ -44,8 +46,9 @@ export class PatientDatabase {
    * @throws OutputLostError when the file of the database was removed or replaced.
    */
   async run<T>(work: () => Promise<T>, onWait: () => void = () => {}): Promise<T | undefined> {
-    const { database, clock, signal, fileChange } = this.options;
+    const { database, clock, signal, fileChange, onTry } = this.options;
     for (let pause = PAUSE_MS;; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+      onTry?.();
       const change = await fileChange();
       if (change !== undefined) throw new OutputLostError(database.name, change);
       try {

@@ -32,6 +32,8 @@ export interface WorkSurroundings {
   readonly context: Omit<ScanContext, "takesRows" | "writeRows" | "optOuts">;
   /** Ends the work in good order: parts are given back. */
   readonly signal: AbortSignal;
+  /** Called for each round of the worker's loop, which takes parts. */
+  readonly onRound?: () => void;
   /** Ends the work at once: other workers take the parts when their time is over. */
   readonly abandon?: AbortSignal;
 }
@@ -49,7 +51,7 @@ const IDLE_MS = 1000;
  * cannot be used, or a socket that cannot be opened.
  */
 export async function work(given: GivenOptions, surroundings: WorkSurroundings): Promise<void> {
-  const { context, signal, abandon = new AbortController().signal } = surroundings;
+  const { context, signal, onRound, abandon = new AbortController().signal } = surroundings;
   const options = readOptions("campaign work", given, context);
   const { slots, engine, optOutFile } = options;
   if (engine === "xdp" && slots > 1) {
@@ -86,7 +88,7 @@ export async function work(given: GivenOptions, surroundings: WorkSurroundings):
     abandon,
   });
   void reportConnection(broker, report);
-  await pool.run(beat, AbortSignal.any([signal, abandon]));
+  await pool.run(beat, AbortSignal.any([signal, abandon]), onRound);
 }
 
 /**
@@ -135,11 +137,16 @@ class JobPool {
   constructor(private readonly slots: number, private readonly worker: WorkerContext) {}
 
   /** Takes and scans parts until the signal aborts, and gives back what is not finished. */
-  async run(clocks: Pick<WorkerBeat, "hasRightClock">, signal: AbortSignal): Promise<void> {
+  async run(
+    clocks: Pick<WorkerBeat, "hasRightClock">,
+    signal: AbortSignal,
+    onRound: () => void = () => {},
+  ): Promise<void> {
     const { control, abandon } = this.worker;
     this.#update();
     const unwatch = control.onChange(() => this.#update());
     while (!signal.aborted) {
+      onRound();
       const mayTake = clocks.hasRightClock && this.worker.clock.now() >= this.#resumesAt;
       const isBusy = mayTake && await this.#fill(signal);
       if (!isBusy) await this.#pause(signal);

@@ -55,7 +55,7 @@ collectorTest(
     const missing = await all(database, `select host from ${STATES} where missed_scans > 0`);
     assertEquals(missing.map(({ host }) => String(host)), ["10.0.1.2"]);
     const ended = [...first.lines, ...second.lines].filter((line) => line.includes("finished"));
-    assertEquals(ended, ["blocksweep: campaign lab: finished; 1 known server did not reply"]);
+    assertEquals(ended, ["campaign lab: finished; 1 known server did not reply"]);
     await until(async () => await lab.waiting() === 0);
   },
 );
@@ -205,7 +205,7 @@ collectorTest(
     assertEquals([state, parts_cancelled], ["interrupted", 2]);
     assertEquals(
       collector.lines.at(-1),
-      "blocksweep: campaign lab: interrupted; 0 known servers did not reply",
+      "campaign lab: interrupted; 0 known servers did not reply",
     );
   },
 );

@@ -6,15 +6,19 @@
 import project from "../../../../deno.json" with { type: "json" };
 import { EXIT } from "../../../app/exit_codes.ts";
 import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { ServiceState } from "../../../app/service_state.ts";
 import { dashed } from "../../../app/options/option.ts";
 import { collect } from "../../../campaign/collector/collect.ts";
+import { systemClock } from "../../../net/clock.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
-import { reportError, reportHarmless } from "../../term/console.ts";
+import { reportError, reportHarmless, reportLine } from "../../term/console.ts";
 
 /** Runs `campaign collect`; returns the exit code. */
 export async function runCampaignCollect(call: CommandCall): Promise<number> {
   const { words: [campaign], options } = readCommandLine("campaign collect", call);
   using interrupt = onInterrupt(() => {});
+  const { signal } = interrupt;
+  await using service = new ServiceState({ clock: systemClock, signal, warn: reportLine });
   const context = {
     allProtocols: call.allProtocols,
     program: project.version,
@@ -22,6 +26,6 @@ export async function runCampaignCollect(call: CommandCall): Promise<number> {
     warn: reportHarmless,
     note: reportError,
   };
-  await collect({ ...options, campaign }, context, interrupt.signal);
+  await collect({ ...options, campaign }, { ...context, onRound: service.round }, signal);
   return interrupt.signal.aborted ? EXIT.interrupted : EXIT.done;
 }

@@ -6,7 +6,9 @@
 import project from "../../../../deno.json" with { type: "json" };
 import { EXIT } from "../../../app/exit_codes.ts";
 import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { ServiceState } from "../../../app/service_state.ts";
 import { work } from "../../../campaign/worker/work.ts";
+import { systemClock } from "../../../net/clock.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import { reportError, reportHarmless, reportLine } from "../../term/console.ts";
@@ -17,6 +19,8 @@ export async function runCampaignWork({ args, allProtocols }: CommandCall): Prom
   using interrupt = onInterrupt(() =>
     reportLine("blocksweep: giving parts back; press Ctrl-C again to end at once")
   );
+  const { signal } = interrupt;
+  await using service = new ServiceState({ clock: systemClock, signal, warn: reportLine });
   await work(given, {
     context: {
       allProtocols,
@@ -25,7 +29,8 @@ export async function runCampaignWork({ args, allProtocols }: CommandCall): Prom
       note: given.given.has("quiet") ? () => {} : reportError,
       nameOf: typedNames("campaign work", args),
     },
-    signal: interrupt.signal,
+    signal,
+    onRound: service.round,
   });
   return EXIT.interrupted; // only a signal ends a worker without an error
 }

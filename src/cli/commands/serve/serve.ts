@@ -11,12 +11,14 @@ import { EXIT } from "../../../app/exit_codes.ts";
 import { readGeoipFiles } from "../../../app/geoip/places.ts";
 import { placeText } from "../../../app/http/listen.ts";
 import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { ServiceState } from "../../../app/service_state.ts";
 import { type Address, formatAddress, isLoopback } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { redactError } from "../../../core/redact.ts";
 import { systemClock } from "../../../net/clock.ts";
 import type { DatabaseLocation } from "../../../store/database_location.ts";
 import { readAccessToken } from "../../../web/http/access_token.ts";
+import { type DashboardData, DataError } from "../../../web/data/dashboard_data.ts";
 import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
 import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
@@ -47,9 +49,22 @@ export async function runServe(call: CommandCall): Promise<number> {
     clock: systemClock,
     report: (error) => reportDefect(error, call.args),
   });
+  const { signal } = interrupt;
+  await using service = new ServiceState({ clock: systemClock, signal, warn: reportLine });
+  service.ready({ hasProgress: () => answers(data) });
   await print(`${site.database}: http://${placeText(hostname, served.port)}/ (Ctrl-C to end)`);
-  await aborted(interrupt.signal);
+  await aborted(signal);
   return EXIT.interrupted;
+}
+
+/** Whether the threads that read the database answer a question, if only that the database does not. */
+async function answers(data: Pick<DashboardData, "runningScans">): Promise<boolean> {
+  try {
+    await data.runningScans([]);
+    return true;
+  } catch (error) {
+    return error instanceof DataError;
+  }
 }
 
 /**

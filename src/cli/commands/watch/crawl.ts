@@ -9,6 +9,7 @@ import { readCrawl } from "../../../app/crawl/read_crawl.ts";
 import { runPreparedCrawl } from "../../../app/crawl/run_crawl.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
 import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { ServiceState } from "../../../app/service_state.ts";
 import type { Clock } from "../../../net/clock.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
@@ -49,10 +50,12 @@ async function execute(crawl: PreparedCrawl): Promise<number> {
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
+  await using service = new ServiceState({ clock, signal, warn: reportLine });
   const { online, counts, hook, discovery } = await runPreparedCrawl(crawl, {
     signal,
     onEvent: (event) => printer.add(event),
-    begin: (counts, crawlStatus) => {
+    begin: (counts, hasProgress, crawlStatus) => {
+      service.ready({ hasProgress, status: () => freshnessLine(crawlStatus(), counts) });
       if (quiet) return;
       reportLine(crawlStartLine(servers.length, perDay, limits !== undefined));
       const report = () => {

@@ -5,9 +5,11 @@
  */
 import { EXIT } from "../../../app/exit_codes.ts";
 import { onInterrupt } from "../../../app/interrupt_signals.ts";
+import { ServiceState } from "../../../app/service_state.ts";
 import { type PreparedWatch, prepareWatch } from "../../../app/watch/prepare_watch.ts";
 import { readWatch } from "../../../app/watch/read_watch.ts";
 import { runPreparedWatch } from "../../../app/watch/run_watch.ts";
+import { countOf } from "../../../core/quantities.ts";
 import type { WatchCounts } from "../../../watch/mod.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
@@ -48,10 +50,14 @@ async function execute(watch: PreparedWatch): Promise<number> {
   const isLive = atTerminal && !isDumb() && !json && !plain && !quiet && !logsJson();
   using table = new DisposableStack();
   signal.addEventListener("abort", () => table.dispose(), { once: true });
+  await using service = new ServiceState({ clock: watch.network.clock, signal, warn: reportLine });
   const { online, counts, hook } = await runPreparedWatch(watch, {
     signal,
     onEvent: (event) => printer.add(event),
-    begin: (counts) => {
+    begin: (counts, hasProgress) => {
+      const status = () =>
+        `${countOf(servers.length, "endpoint")}, ${countOf(counts.polls, "poll")}`;
+      service.ready({ hasProgress, status });
       if (!quiet) reportLine(startLine(servers.length, rules));
       if (isLive && !signal.aborted) table.use(openTable(watch, counts));
     },

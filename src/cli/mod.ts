@@ -58,6 +58,7 @@ const RUN: Readonly<Record<CallableCommand, () => Promise<Run>>> = {
   "opt-out add": async () => (await import("./commands/opt_outs.ts")).runOptOutAdd,
   "opt-out list": async () => (await import("./commands/opt_outs.ts")).runOptOutList,
   "opt-out remove": async () => (await import("./commands/opt_outs.ts")).runOptOutRemove,
+  "contact-page": async () => (await import("./commands/report/contact_page.ts")).runContactPage,
   servers: async () => (await import("./commands/servers_and_export.ts")).runServers,
   history: async () => (await import("./commands/history.ts")).runHistory,
   scans: async () => (await import("./commands/scans.ts")).runScans,

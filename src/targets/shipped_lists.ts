@@ -117,7 +117,7 @@ export function optOutCheck(): (motd: string) => boolean {
 }
 
 /** The opt-out markers in lower case. */
-function optOutMarkers(): readonly string[] {
+export function optOutMarkers(): readonly string[] {
   return markerText.toLowerCase().split("\n").map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));
 }

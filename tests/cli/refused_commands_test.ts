@@ -53,6 +53,7 @@ const REFUSED: [args: string[], message: string][] = [
   [["opt-out", "add", "10.0.0.1:5", "--why", "a", "--from", "b"], "it applies to all ports"],
   [["opt-out", "add", "10.0.0.1", "--why", "a\nb", "--from", "b"], 'Cannot use --why "a'],
   [["opt-out", "add", "10.0.0.1", "--why", "a", "--from", "b  c"], 'Cannot use --from "b  c"'],
+  [["contact-page"], "Cannot make the page without --contact"],
   [["opt-out", "remove"], "Cannot remove an opt-out: name ranges or host names"],
   [["opt-out", "list", "--json", "--ranges"], "Cannot use --json with --ranges"],
   [["scan", "224.0.0.1"], "never probed: multicast"],

@@ -9,7 +9,7 @@ import { type CallableCommand, COMMAND_NAMES, COMMANDS } from "./commands.ts";
 /** Words that begin the names of several commands, with the purpose of these commands. */
 const GROUPS: ReadonlyMap<string, string> = new Map([
   ["campaign", "share one scan among many machines"],
-  ["opt-out", "manage the ranges and host names that nobody may probe"],
+  ["opt-out", "manage the ranges and host names that are not probed"],
 ]);
 
 /** The words that can come first, with their purposes: commands of one word, and groups. */

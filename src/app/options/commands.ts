@@ -26,6 +26,7 @@ export const COMMAND_NAMES = [
   "opt-out add",
   "opt-out list",
   "opt-out remove",
+  "contact-page",
   "servers",
   "history",
   "scans",
@@ -173,6 +174,14 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     purpose: "remove entries from the opt-out file",
     note: "Scans and watches that run keep leaving out what was removed until they end.",
     examples: ["opt-out remove 192.0.2.0/24"],
+  },
+  "contact-page": {
+    usage: "contact-page --contact ADDRESS [options]",
+    purpose: "write an HTML page for people who are probed: who scans, and how to opt out",
+    examples: [
+      'contact-page --contact abuse@example.org --operator "Example Labs" -o index.html',
+    ],
+    words: { most: 0 },
   },
   servers: {
     usage: "servers DATABASE [options]",

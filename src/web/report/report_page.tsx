@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { nodeCrypto } from "../../core/node_modules.ts";
 import { raw } from "npm:hono@4.13.19/html";
 import script from "../browser/report.ts" with { type: "text" };
 import { Chart } from "../charts/chart.tsx";
@@ -15,12 +14,12 @@ import { Bars, shownBars } from "../parts/bars.tsx";
 import { Card, Figure } from "../parts/blocks.tsx";
 import { countText, percentText, timeText } from "../parts/quantities.ts";
 import { Attribution, safeText } from "../parts/texts.tsx";
-import mark from "../style/mark.svg" with { type: "text" };
 import reportStyle from "../style/report.css" with { type: "text" };
 import type { ReportData } from "./report_data.ts";
 import { ReportMap } from "./report_map.tsx";
 import { encodeRows } from "./report_rows.ts";
 import { ReportTable } from "./report_table.tsx";
+import { singleFile } from "./single_file.tsx";
 
 /** What a report contains besides its data. */
 export interface ReportContext {
@@ -40,66 +39,30 @@ export const TREND_DAYS = 30;
 
 /** The report as an HTML document. */
 export function reportPage(data: ReportData, context: ReportContext): string {
-  const css = styleSheet() + reportStyle;
   const scripts = [withoutTypes(script), ...hasTrend(context) ? [chartScript()] : []];
   const title = `Servers of ${safeText(context.source, 80)}`;
-  return "<!doctype html>\n" + String(
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta http-equiv="Content-Security-Policy" content={policyOf(css, scripts)} />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="referrer" content="no-referrer" />
-        <title>{`${title} · blocksweep`}</title>
-        <link rel="icon" href={MARK} />
-        <style>{raw(css)}</style>
-      </head>
-      <body>
-        <header class="top">
-          <span class="brand">
-            <img src={MARK} alt="" width="22" height="22" />
-            blocksweep
-          </span>
-          <span class="database">{`${timeText(context.now)} UTC`}</span>
-        </header>
-        <main id="content">
-          <h1>{title}</h1>
-          <Summary data={data} />
-          <Trends context={context} />
-          <Breakdown data={data} hasPlaces={context.hasPlaces} />
-          {data.map !== undefined && <ReportMap cells={data.map} />}
-          <ReportTable data={data} hasPlaces={context.hasPlaces} />
-        </main>
-        <footer>
-          <span>This file is complete: it loads nothing from other places.</span>
-          {context.attributions.map((text) => <Attribution text={text} />)}
-        </footer>
-        <script type="application/octet-stream" id="rows" data-now={context.now}>
-          {raw(encodeRows(data.rows, context.now))}
-        </script>
-        {scripts.map((code) => <script>{raw(code)}</script>)}
-      </body>
-    </html>,
-  );
-}
-
-/** The mark as an image in the file. */
-const MARK = `data:image/svg+xml;base64,${new TextEncoder().encode(mark).toBase64()}`;
-
-/** The policy: nothing but this style, these scripts, and images in the file. */
-function policyOf(css: string, scripts: readonly string[]): string {
-  const hash = (text: string) =>
-    `'sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}'`;
-  return [
-    "default-src 'none'",
-    `script-src ${scripts.map(hash).join(" ")}`,
-    `style-src ${hash(css)}`,
-    "img-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "require-trusted-types-for 'script'",
-  ].join("; ");
+  return singleFile({
+    title: `${title} · blocksweep`,
+    aside: `${timeText(context.now)} UTC`,
+    css: styleSheet() + reportStyle,
+    scripts,
+    main: (
+      <>
+        <h1>{title}</h1>
+        <Summary data={data} />
+        <Trends context={context} />
+        <Breakdown data={data} hasPlaces={context.hasPlaces} />
+        {data.map !== undefined && <ReportMap cells={data.map} />}
+        <ReportTable data={data} hasPlaces={context.hasPlaces} />
+      </>
+    ),
+    footer: context.attributions.map((text) => <Attribution text={text} />),
+    data: (
+      <script type="application/octet-stream" id="rows" data-now={context.now}>
+        {raw(encodeRows(data.rows, context.now))}
+      </script>
+    ),
+  });
 }
 
 function Summary({ data: { facets, replies } }: { data: ReportData }) {

@@ -53,6 +53,14 @@ export const OUTPUT = {
     {
       name: "output",
       short: "o",
+      commands: ["contact-page"],
+      takes: FILE,
+      default: "-",
+      help: "the file to write, such as index.html, or - (stdout)",
+    },
+    {
+      name: "output",
+      short: "o",
       commands: ["report"],
       takes: FILE,
       help: "the file to write, such as report.html, or - (stdout)",

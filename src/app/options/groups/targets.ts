@@ -230,9 +230,9 @@ const ONE_LINE = valueType(
     text !== "" && [...text].length <= MAX_TEXT && text === tidyText(text) ? text : undefined,
 );
 
-/** Options of the opt-out file. */
+/** Options of the opt-out file, and of the page for people who are probed. */
 export const OPT_OUTS = {
-  title: "Opt-outs",
+  title: "Contact and opt-outs",
   options: [
     {
       name: "why",
@@ -245,6 +245,30 @@ export const OPT_OUTS = {
       commands: ["opt-out add"],
       takes: ONE_LINE,
       help: "who wants the opt-out, such as a mail address; required",
+    },
+    {
+      name: "contact",
+      commands: ["contact-page"],
+      takes: CONTACT,
+      help: "who answers complaints: an e-mail address or a URL; required",
+    },
+    {
+      name: "operator",
+      commands: ["contact-page"],
+      takes: ONE_LINE,
+      help: "who scans, such as the name of a person or an organisation",
+    },
+    {
+      name: "purpose",
+      commands: ["contact-page"],
+      takes: ONE_LINE,
+      help: "why you scan, in one sentence",
+    },
+    {
+      name: "retention",
+      commands: ["contact-page"],
+      takes: ONE_LINE,
+      help: "how long you store results, such as 90 days",
     },
     {
       name: "ranges",

@@ -1,0 +1,24 @@
+/**
+ * The command `contact-page`: one HTML file about the scans of an address.
+ *
+ * @module
+ */
+import { writeTextFile } from "../../../app/environment.ts";
+import { EXIT } from "../../../app/exit_codes.ts";
+import { InputError } from "../../../core/errors.ts";
+import { contactPage } from "../../../web/report/contact_page.tsx";
+import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
+import { print } from "../../term/console.ts";
+
+/** Runs `contact-page`; returns the exit code. */
+export async function runContactPage(call: CommandCall): Promise<number> {
+  const { options } = readCommandLine("contact-page", call);
+  const { contact, output } = options;
+  if (contact === undefined) {
+    throw new InputError("Cannot make the page without --contact: who answers complaints");
+  }
+  const html = contactPage({ ...options, contact });
+  if (output === "-") await print(html);
+  else await writeTextFile(output, html);
+  return EXIT.done;
+}

@@ -65,12 +65,12 @@ Deno.test("the fuzzer finds an input that takes too much memory", async () => {
   const kept: Uint8Array[] = [];
   const hammer = new Hammer(
     planted(() => {
-      kept.push(new Uint8Array(kept.length % 64 === 63 ? 80 << 20 : 1));
+      kept.push(new Uint8Array(kept.length % 128 === 127 ? 80 << 20 : 1));
       return "+";
     }),
     1,
   );
-  await hammer.run(128);
+  await hammer.run(256);
   assertEquals(hammer.crashes.map(({ error }) => error.split(":")[0]), ["Excess"]);
 });
 

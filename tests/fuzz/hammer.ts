@@ -8,7 +8,7 @@ export const MAX_MS = 100;
 /** Maximum growth of memory by one input, bytes. */
 export const MAX_BYTES = 64 << 20;
 /** The memory is measured after one of this many inputs, because measuring takes 6 µs. */
-const MEASURED = 64;
+const MEASURED = 128;
 /** Inputs with this time are measured again, and their memory too. */
 const SLOW_MS = 1;
 /** Maximum number of crashes of one subject that are minimised. */

@@ -165,8 +165,12 @@ export class Mutator {
 
   /** Repeats some bytes up to a few times, and seldom up to a thousand times. */
   #repeat(at: number, to: number): void {
-    const part = this.#buffer.slice(at, to);
-    const most = this.random.chance(0.05) ? 1000 : 8;
-    for (let n = this.random.below(most); n > 0; n--) this.#insert(at, part);
+    const part = to - at;
+    const times = this.random.below(this.random.chance(0.02) ? 1000 : 8);
+    if (this.#size + part * times > LONGEST) return;
+    this.#move(at, at + part * times);
+    for (let i = 0; i < times; i++) {
+      this.#buffer.copyWithin(at + i * part, at + part * times, to + part * times);
+    }
   }
 }

@@ -18,7 +18,7 @@ import { SUBJECTS } from "./subjects/mod.ts";
 /** Time of one subject in a round, milliseconds. */
 const SLICE_MS = 100;
 /** Subjects with more inputs per millisecond get more time. */
-const [FAST, FAST_SHARE] = [50, 5];
+const [FAST, FAST_SHARE] = [15, 5];
 /** Time between two lines of progress, milliseconds. */
 const REPORT_MS = 60_000;
 

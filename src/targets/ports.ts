@@ -46,23 +46,33 @@ export function parsePort(text: string, whole: string = text): number {
  * ```
  */
 export function parsePorts(text: string): Ports {
-  const named = { udp: new Uint8Array(65536), tcp: new Uint8Array(65536) };
+  // A list may name thousands of ranges, so the ports of a range are not listed one by one.
+  const changes = { udp: new Int32Array(65_537), tcp: new Int32Array(65_537) };
   let transports: readonly ("udp" | "tcp")[] = ["udp", "tcp"];
   for (const word of text.split(",").map((part) => part.trim())) {
     const prefix = /^([UT]):/i.exec(word)?.[1].toUpperCase();
     if (prefix !== undefined) transports = prefix === "U" ? ["udp"] : ["tcp"];
     const span = prefix === undefined ? word : word.slice(2);
     const [first, last] = parseSpan(span);
-    // A list may name thousands of ranges, so the ports of a range are not listed one by one.
-    for (const transport of transports) named[transport].fill(1, first, last + 1);
+    for (const transport of transports) {
+      changes[transport][first]++;
+      changes[transport][last + 1]--;
+    }
   }
-  return { udp: portsIn(named.udp), tcp: portsIn(named.tcp) };
+  return { udp: portsIn(changes.udp), tcp: portsIn(changes.tcp) };
 }
 
-/** The ports whose bytes are 1, ascending. */
-function portsIn(named: Uint8Array): number[] {
+/**
+ * The ports in at least one range, ascending.
+ *
+ * @param changes By port: the number of ranges that begin there, less those that ended before.
+ */
+function portsIn(changes: Int32Array): number[] {
   const ports: number[] = [];
-  for (let port = named.indexOf(1); port > 0; port = named.indexOf(1, port + 1)) ports.push(port);
+  for (let port = 1, ranges = 0; port < 65_536; port++) {
+    ranges += changes[port];
+    if (ranges > 0) ports.push(port);
+  }
   return ports;
 }
 

@@ -41,6 +41,7 @@ export async function writeCrash({ subject, error, bytes }: Crash): Promise<stri
   const lines: string[] = [];
   for (let at = 0; at < bytes.length; at += LINE) lines.push(bytes.subarray(at, at + LINE).toHex());
   const content = { subject: subject.name, about: error, bytes: lines };
+  await Deno.mkdir(FOLDER, { recursive: true });
   await Deno.writeTextFile(new URL(file, FOLDER), `${JSON.stringify(content, null, 2)}\n`);
   return file;
 }

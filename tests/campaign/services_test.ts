@@ -1,4 +1,4 @@
-/** The units of data/campaign: their command lines run with the permissions that they name. */
+/** The units of campaigns in data/systemd: their command lines run with the permissions that they name. */
 import { assertEquals } from "@std/assert";
 import { natsTest, until } from "./nats_server.ts";
 import { type Secured, startSecured, type User } from "./secured_server.ts";
@@ -8,7 +8,7 @@ const ROOT = new URL("../../", import.meta.url);
 
 /** The words of a unit's ExecStart=, with folders of the test in place of those of systemd. */
 async function commandOf(unit: string, folder: string, values: Record<string, string>) {
-  const text = await Deno.readTextFile(new URL(`data/campaign/${unit}.service`, ROOT));
+  const text = await Deno.readTextFile(new URL(`data/systemd/${unit}.service`, ROOT));
   const [, line] = /^ExecStart=((?:.*\\\n)*.*)$/m.exec(text)!;
   const places: Record<string, string> = {
     "/usr/local/bin/deno": "deno",

@@ -205,7 +205,7 @@ Deno.test("the documents include the guides", () => {
 });
 
 Deno.test("every document is linked from a document that everybody finds", () => {
-  const links = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].flatMap((path) =>
+  const links = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].flatMap((path) =>
     linksIn(textOf(path))
   );
   for (const { path } of DOCUMENTS) {

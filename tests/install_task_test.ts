@@ -27,7 +27,7 @@ async function withDeno(folder: string): Promise<string> {
 
 Deno.test({
   name:
-    "deno task install says before it installs that deno is missing in the PATH, also under npx",
+    "deno task install says before it installs that deno is missing in the PATH, also under npx (not on Windows)",
   ignore: Deno.build.os === "windows",
   fn: () =>
     inFolder(async (folder) => {

@@ -18,7 +18,8 @@ Deno.test("remove() removes a file, ignores a missing one, and refuses a folder"
 });
 
 Deno.test({
-  name: "a closed file is unlocked, also while a starting process has a copy of its descriptor",
+  name:
+    "a closed file is unlocked, also while a starting process has a copy of its descriptor (Linux only)",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
     const folder = await Deno.realPath(await Deno.makeTempDir());

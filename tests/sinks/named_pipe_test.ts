@@ -24,7 +24,7 @@ function wait(signal?: AbortSignal, onReport = (_: string) => {}) {
 
 function test(name: string, fn: (pipe: string) => Promise<void>): void {
   Deno.test({
-    name,
+    name: `${name} (not on Windows)`,
     ignore: Deno.build.os === "windows",
     fn: async () => {
       const folder = await Deno.makeTempDir();

@@ -187,7 +187,8 @@ const RANGE = { start: 0x7f2d0000, end: 0x7f2d0100 };
 const FAST = ["--allow-net", "--allow-ffi", ...SCAN.filter((one) => !one.includes("net"))];
 
 Deno.test({
-  name: "a scan with the fast engine finds the same servers as a scan with the portable engine",
+  name:
+    "a scan with the fast engine finds the same servers as a scan with the portable engine (Linux only)",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const hosts = drawFleet({ servers: 60, hostile: 10, range: RANGE, seed: 6 });
@@ -234,7 +235,7 @@ Deno.test("an engine that is not granted is refused by name, and the dry run nam
 
 Deno.test({
   name:
-    "sender threads without a permission are refused by its name, and the dry run shows their number",
+    "sender threads without a permission are refused by its name, and the dry run shows their number (Linux only)",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const args = ["scan", "127.0.0.1", "--threads", "2"];
@@ -274,7 +275,7 @@ Deno.test("fastest starts threads on fast scans without caps, if cores are to sp
 });
 
 Deno.test({
-  name: "the plan says that threads are used, and who computes the targets",
+  name: "the plan says that threads are used, and who computes the targets (Linux only)",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const plan = async (...args: string[]) => {

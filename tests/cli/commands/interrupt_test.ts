@@ -146,7 +146,8 @@ Deno.test("a closed terminal, which sends two signals, counts as one Ctrl-C", as
 });
 
 Deno.test({
-  name: "a repetition of Ctrl-C after the command has ended does not kill the program",
+  name:
+    "a repetition of Ctrl-C after the command has ended does not kill the program (not on Windows)",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     const script = `
@@ -168,7 +169,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a closed terminal ends a command normally even if its errors go to a file",
+  name:
+    "a closed terminal ends a command normally even if its errors go to a file (script of util-linux)",
   ignore: !HAS_SCRIPT,
   fn: () =>
     inFolder(async (folder) => {
@@ -194,7 +196,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a scan under nohup outlives the loss of the terminal",
+  name: "a scan under nohup outlives the loss of the terminal (not on Windows)",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     const unresponsive = Deno.listenDatagram({

@@ -10,7 +10,7 @@ const SCAN = ["scan", TARGET, "--protocol", "raknet", "--cooldown", "1ms", "--fo
 /** Runs a test with a pipe that no program reads. */
 function test(name: string, fn: (pipe: string, folder: string) => Promise<void>): void {
   Deno.test({
-    name,
+    name: `${name} (not on Windows)`,
     ignore: Deno.build.os === "windows",
     fn: async () => {
       const folder = await Deno.makeTempDir();

@@ -51,7 +51,8 @@ async function interrupted(words: readonly string[], expected: string): Promise<
 }
 
 Deno.test({
-  name: "a scan draws a block on a terminal, and leaves only rows and the summary there",
+  name:
+    "a scan draws a block on a terminal, and leaves only rows and the summary there (script of util-linux)",
   ignore: !HAS_SCRIPT,
   fn: () =>
     withFleet(smallFleet(0x7f6d0000), async () => {
@@ -77,7 +78,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a watch draws a table on a terminal until Ctrl-C, and its last state stays there",
+  name:
+    "a watch draws a table on a terminal until Ctrl-C, and its last state stays there (script of util-linux)",
   ignore: !HAS_SCRIPT,
   fn: async () => {
     const watch = ["watch", "127.109.1.9:19132", "--opt-out-file", "/dev/null"];
@@ -104,7 +106,7 @@ const PRESSES = 4;
 const NO_FILE = ["--opt-out-file", "/dev/null"];
 
 Deno.test({
-  name: "one Ctrl-C in deno task scan ends the scan in good order",
+  name: "one Ctrl-C in deno task scan ends the scan in good order (script of util-linux)",
   ignore: !HAS_SCRIPT,
   fn: () =>
     inFolder(async (folder) => {
@@ -127,7 +129,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "one Ctrl-C in deno task watch ends the watch in good order",
+  name: "one Ctrl-C in deno task watch ends the watch in good order (script of util-linux)",
   ignore: !HAS_SCRIPT,
   fn: () =>
     inFolder(async (folder) => {

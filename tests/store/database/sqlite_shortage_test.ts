@@ -45,7 +45,7 @@ console.log(JSON.stringify(outcomes.slice(1)));
 `;
 
 Deno.test({
-  name: "a lack of descriptors is reported as a shortage, not as a missing file",
+  name: "a lack of descriptors is reported as a shortage, not as a missing file (not on Windows)",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     const folder = await Deno.makeTempDir();

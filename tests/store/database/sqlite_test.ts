@@ -153,7 +153,8 @@ async function inMountNamespace(script: string, ...args: string[]): Promise<Deno
 }
 
 Deno.test({
-  name: "a database on a read-only file system is refused with that reason",
+  name:
+    "a database on a read-only file system is refused with that reason (Linux with mount namespaces)",
   ignore: Deno.build.os !== "linux" || !(await inMountNamespace("true")).success,
   fn: () =>
     inFolder(async (folder) => {

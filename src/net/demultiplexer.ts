@@ -142,9 +142,9 @@ export class Demultiplexer implements AsyncDisposable {
     this.#cancelLinks((peer) => this.#isCancelled(peer));
   }
 
-  /** Cancels the open links to some hosts, but none that is opened later. */
-  cancelOpen(isCancelled: (address: Address) => boolean): void {
-    this.#cancelLinks((peer) => isCancelled(peer.address));
+  /** Cancels the open links to a host, but none that is opened later. */
+  cancelOpen(address: Address): void {
+    this.#cancelLinks((peer) => peer.address === address);
   }
 
   #cancelLinks(isCancelled: (peer: Endpoint) => boolean): void {

@@ -91,13 +91,15 @@ export class Poller {
 
   /**
    * Polls a server in all its protocols. A poll without a reply in any of them is a failure.
+   *
+   * @param signal Cancels the poll. Default: the signal of the poller.
    */
-  async poll(server: WatchedServer): Promise<PollResult> {
+  async poll(server: WatchedServer, signal = this.options.signal): Promise<PollResult> {
     const { options } = this;
     const { attach, clock, scanId, allProtocols } = options;
     const memory = this.#memoryOf(server);
     const { endpoint, requestedAs } = server; // the server may move meanwhile
-    const interview = await this.#interview(server, memory);
+    const interview = await this.#interview(server, memory, signal);
     const { replies, latencyMs, outcomes, ended, isUnreachable, repliedAt, suppresses } = interview;
     for (const { protocol, outcome } of outcomes) {
       if (outcome.kind !== "replied") memory.tokens.delete(protocol); // also the exchange without it failed
@@ -126,11 +128,11 @@ export class Poller {
    * Interviews a server. As long as its protocols are unknown, it is queried over UDP and TCP at the same
    * time: an unresponsive server then takes no longer than the slower of both.
    */
-  async #interview(server: WatchedServer, memory: Memory) {
+  async #interview(server: WatchedServer, memory: Memory, signal: AbortSignal) {
     const plan = this.#planFor(server, memory);
     server.queried = plan.protocols.map(({ name }) => name);
     const state: PollState = { optsOut: false, repliedAt: undefined };
-    const options = this.#optionsFor(server, memory, state, plan);
+    const options = { ...this.#optionsFor(server, memory, state, plan), signal };
     // No retries in the other protocols: the next poll repeats them, and failed polls stay short.
     const result = memory.spoken === undefined
       ? await runSideBySide(plan, options)

@@ -18,6 +18,7 @@ import {
   type Webhook,
   withEventLimit,
 } from "../../watch/mod.ts";
+import { AddressSignals } from "../../scan/opt_outs/address_signals.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import { keepPruned } from "../databases/prune.ts";
 import { keepRolledUp } from "../databases/roll_up_databases.ts";
@@ -81,7 +82,8 @@ export async function runPreparedWatch(
   await using polling = await openPolling(watch, signal, run.throttle);
   const counts = newWatchCounts();
   const { openLoop, crawlStatus } = run;
-  const setup = { ...pollingSetup(watch, polling, run), openLoop, signal, counts };
+  const signals = new AddressSignals(signal);
+  const setup = { ...pollingSetup(watch, polling, run, signals), openLoop, signal, counts };
   await using served = serve(watch, polling, { ...setup, crawlStatus }, hook);
   const reportEvent = withEventLimit((event, isStored) => {
     counts.events++;
@@ -91,7 +93,7 @@ export async function runPreparedWatch(
   });
   await beginDatabases(watch, counts, reportEvent);
   run.begin?.(counts, pollProgress(counts, polling.pool.tasks));
-  await using _followed = followOptOuts(watch, polling);
+  await using _followed = followOptOuts(watch, polling, signals);
   const onPoll = (lateMs: number) => served.metrics.late(lateMs);
   const activities = startActivities(watch, polling, { ...setup, onPoll }, reportEvent);
   await endTogether(activities, failing);
@@ -213,15 +215,22 @@ function pollResults(
   };
 }
 
-/** Leaves out ranges that are added to the list of opt-outs while the watch runs. */
+/**
+ * Leaves out ranges that are added to the list of opt-outs while the watch runs. Polls of addresses
+ * that opt out are cancelled.
+ */
 function followOptOuts(
   watch: PreparedWatch,
   { sockets }: PollingSockets,
+  signals: AddressSignals,
 ): AsyncDisposable {
   const { optOuts, network } = watch;
+  optOuts.onAdd((address) => {
+    signals.cancel(address);
+    sockets.current.cancelOpen(address);
+  });
   return readChangedOptOuts(network, reporterOf(watch), (ranges) => {
-    optOuts.addRanges(ranges, []);
-    sockets.current.cancelOpen((address) => optOuts.has(address));
+    optOuts.addRanges(ranges, signals.addresses);
   });
 }
 
@@ -301,6 +310,7 @@ function pollingSetup(
   { servers, options: { names, allProtocols }, rules, network, databases, optOuts }: PreparedWatch,
   { poller, pool }: PollingSockets,
   { beforePoll, onOptOut }: RunWatchOptions,
+  signals: AddressSignals,
 ): Omit<OwnSetup, "signal" | "counts"> {
   const { clock } = network;
   return {
@@ -312,7 +322,10 @@ function pollingSetup(
     spreadMs: firstPollsMs(servers.length, rules.intervalMs),
     poll: async (server) => {
       await beforePoll?.();
-      const polled = await poller.poll(server);
+      const { address } = server.endpoint;
+      if (optOuts.has(address)) return "opted out";
+      const polled = await signals.run(address, (signal) => poller.poll(server, signal));
+      if (optOuts.has(address)) return "opted out"; // since the poll began
       return typeof polled !== "object" || names ? polled : withoutPlayers(polled, allProtocols);
     },
     optedOut: (address) => optOuts.has(address),

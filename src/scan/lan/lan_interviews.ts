@@ -87,7 +87,7 @@ export class LanInterviews {
   #optOut(address: Address): void {
     this.options.servers.optOut(address);
     this.signals.cancel(address);
-    this.demultiplexer.cancelOpen((one) => one === address);
+    this.demultiplexer.cancelOpen(address);
   }
 
   /**

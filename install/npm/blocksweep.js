@@ -9,6 +9,9 @@ const { always, others, fast, commands } = JSON.parse(
   readFileSync(new URL("flags.json", import.meta.url), "utf8"),
 );
 
+/** Number of simulated servers that need no further permission. Some have several endpoints. */
+const MOST_SERVERS = 1000;
+
 /** The value of an option, as `--name VALUE` or `--name=VALUE`. */
 function valueOf(words, name) {
   const at = words.findIndex((word) => word === name || word.startsWith(`${name}=`));
@@ -24,11 +27,13 @@ function textOf(path) {
   }
 }
 
-/** Whether the command line names an engine or threads that need a permission of their own. */
-function namesFastEngine(words) {
+/** Whether the command line needs the permission of the task `fast`. */
+function needsFast(words) {
   const engine = valueOf(words, "--engine");
   if (engine !== undefined) return engine !== "portable";
   if (valueOf(words, "--threads") !== undefined) return true;
+  // The endpoints of more servers share one socket, which the program opens through FFI.
+  if (words[0] === "fleet" && Number(valueOf(words, "--servers")) > MOST_SERVERS) return true;
   const [resumed, config] = [valueOf(words, "--resume"), valueOf(words, "--config")];
   // The list file of a scan begins with the options of the scan.
   const [list] = resumed === undefined ? [""] : textOf(`${resumed}.list`).split("\n", 1);
@@ -41,7 +46,7 @@ function denoArguments(words) {
   const [command] = words;
   const flags = Object.hasOwn(commands, command) ? commands[command] : others;
   const main = fileURLToPath(new URL("../lib/main.js", import.meta.url));
-  const engine = namesFastEngine(words) ? fast : [];
+  const engine = needsFast(words) ? fast : [];
   return ["run", ...new Set([...always, ...flags, ...engine]), main, ...words];
 }
 

@@ -2,7 +2,7 @@
  * Bundles the program, its threads and the library into `lib/`. Deno refuses TypeScript in
  * `node_modules`. Code that several of them load is in chunks that they share.
  */
-import { LIBRARY, PACKAGE, PROJECT, ROOT } from "./project.ts";
+import { LIBRARY, PACKAGE, PROJECT, ROOT, writePackageFile } from "./project.ts";
 
 /** Names of the packages whose code is in the bundles. */
 const LICENSED = await Deno.readTextFile(new URL("THIRD_PARTY_LICENSES", import.meta.url));
@@ -80,17 +80,19 @@ const PURE = LIBRARY.filter(({ needsDeno }) => !needsDeno).map(({ name }) => nam
 
 /**
  * Writes what Node and Bun load in place of each module that needs Deno. It exports the same names,
- * because otherwise an import would fail with an error about a missing name.
+ * because otherwise an import would fail with an error about a missing name. Its types are empty, so
+ * that the compiler reports the import.
  */
 async function writeStandIns(): Promise<void> {
   for (const { name, path } of LIBRARY.filter(({ needsDeno }) => needsDeno)) {
     const names = Object.keys(await import(new URL(`lib/${path}.js`, PACKAGE).href));
     const message = `${name} needs Deno, because it uses Deno's sockets and files. ` +
       `In Node and Bun you can import ${PURE.join(", ")}, or run the command blocksweep.`;
-    await Deno.writeTextFile(
-      new URL(`lib/${path}.node.js`, PACKAGE),
+    await writePackageFile(
+      `lib/${path}.node.js`,
       `throw new Error(${JSON.stringify(message)});\nexport let ${names.join(", ")};\n`,
     );
+    await writePackageFile(`lib/${path}.node.d.ts`, `/** ${message} */\nexport {};\n`);
   }
 }
 

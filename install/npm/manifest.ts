@@ -15,11 +15,10 @@ export function packageJson(dependencies: Dependencies): object {
     engines: { node: ">=20" },
     bin: { blocksweep: "bin/blocksweep.js" },
     files: ["bin", "lib", "types", "CHANGELOG.md", "THIRD_PARTY_LICENSES"],
-    exports: Object.fromEntries(LIBRARY.map(({ subpath, path, needsDeno }) => [subpath, {
-      types: `./types/${path}.d.ts`,
-      ...(needsDeno && { deno: `./lib/${path}.js` }),
-      default: `./lib/${path}${needsDeno ? ".node" : ""}.js`,
-    }])),
+    exports: Object.fromEntries(LIBRARY.map(({ subpath, path, needsDeno }) => {
+      const module = { types: `./types/${path}.d.ts`, default: `./lib/${path}.js` };
+      return [subpath, needsDeno ? { deno: module, default: `./lib/${path}.node.js` } : module];
+    })),
     dependencies,
   };
 }
@@ -43,7 +42,7 @@ export function commandFlags(): object {
     always: ["--no-config", "--no-lock", "--node-modules-dir=manual", ...UNSTABLE_FLAGS],
     /** Of commands without a task, which need no permission. */
     others: ["--quiet", "--no-prompt"],
-    /** Also of a scan with a fast engine. */
+    /** Also of a scan with a fast engine, and of a large fleet. */
     fast: fast.filter((flag) => !scan.includes(flag)),
     commands: { scan, ...commands },
   };

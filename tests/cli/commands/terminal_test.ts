@@ -2,52 +2,17 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { FakeTerminal } from "../term/live/fake_terminal.ts";
 import { inFolder } from "../../app/resume/stopped_programs.ts";
-import { HAS_SCRIPT } from "../pseudo_terminal.ts";
+import { HAS_SCRIPT, interrupted, startOnTerminal } from "../pseudo_terminal.ts";
 import { QUICK, smallFleet, withFleet } from "../fleet.ts";
-import {
-  ENVIRONMENT,
-  finish,
-  PrintedText,
-  programWords,
-  run,
-  SCAN,
-  taskWords,
-} from "../program.ts";
+import { finish, programWords, run, SCAN, taskWords } from "../program.ts";
 
 const PERMISSIONS = SCAN.map((one) => one.replace("=INIT_CWD", "=TERM,INIT_CWD"));
-
-/** Starts a program on a pseudo-terminal, whose keyboard is its standard input. */
-function startOnTerminal(words: readonly string[], term = "xterm"): Deno.ChildProcess {
-  const quoted = words.map((word) => `'${word}'`).join(" ");
-  const script = 'script --quiet --return --command "$0" /dev/null';
-  return new Deno.Command("sh", {
-    args: ["-c", script, `stty cols 80 rows 24; ${quoted}`],
-    env: { ...ENVIRONMENT, TERM: term },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-}
 
 /** Runs the program on a pseudo-terminal; returns what it writes. */
 async function onTerminal(args: readonly string[], term?: string): Promise<string> {
   const child = startOnTerminal(programWords(args, PERMISSIONS), term);
   await child.stdin.close();
   return (await finish(child)).stdout;
-}
-
-/** Presses Ctrl-C once, when a program has written some words; returns all that it writes. */
-async function interrupted(words: readonly string[], expected: string): Promise<string> {
-  const child = startOnTerminal(words);
-  const printed = new PrintedText(child, child.stdout);
-  await printed.until(expected);
-  const keyboard = child.stdin.getWriter();
-  await keyboard.write(new TextEncoder().encode("\x03"));
-  const text = await printed.rest();
-  await keyboard.close();
-  await child.stderr.cancel();
-  assertEquals((await child.status).code, 130, text);
-  return text;
 }
 
 Deno.test({

@@ -39,7 +39,7 @@ export interface OptOutEntry extends OptedOut {
 }
 
 /** Date, person and reason after a range, with two spaces or a tab between them. */
-const FIELDS = /^(\d{4}-\d\d-\d\d)(?: {2,}|\t+)(.*?)(?: {2,}|\t+)(.*)$/;
+const FIELDS = /^(\d{4}-\d\d-\d\d)(?: {2,}|\t+)(.*?)(?: {2,}|\t+)(.*)$/s;
 
 /** A line for an opt-out file. */
 export function optOutLine(word: string, date: string, from: string, why: string): string {
@@ -69,7 +69,7 @@ export function parseOptOutEntries(text: string, source: string): OptOutEntry[] 
   return text.split(LINE_END).flatMap((content, line) => {
     const trimmed = content.trim();
     if (trimmed === "" || trimmed.startsWith("#")) return [];
-    const [, word, rest] = /^(\S+)\s*(.*)$/.exec(trimmed)!;
+    const [, word, rest] = /^(\S+)\s*(.*)$/s.exec(trimmed)!;
     const [, date = null, from = null, why = rest] = FIELDS.exec(rest) ?? [];
     const parsed = withLocation(`${source}:${line + 1}`, () => parseOptedOut(word, budget));
     return [{ ...parsed, line, date, from, why }];

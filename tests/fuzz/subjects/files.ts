@@ -1,6 +1,7 @@
 /** Files that users, other scanners and earlier runs have written. */
 import { readCrawlFile } from "../../../src/app/crawl/crawl_file.ts";
 import { formatConfig, parseConfig } from "../../../src/app/options/config_file.ts";
+import { optOutLine, parseOptOutEntries } from "../../../src/app/targets/opt_out_file.ts";
 import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readOptions } from "../../../src/app/options/read_options.ts";
 import {
@@ -178,10 +179,23 @@ const crawlFile: Subject = {
 export const FILE_SUBJECTS: readonly Subject[] = [
   textReader("targets", "a file of targets", TARGETS, checkTargets),
   textReader(
+    "ranges",
+    "a user of the machine",
+    ["10.0.0.7  a reason\n# x\n2001:db8::/32 owner\n10.0.0.1-9 x\n"],
+    (text) => `${parseRangeList(text, "exclude.txt").length}`,
+  ),
+  textReader(
     "optOuts",
     "a user of the machine",
-    ["10.0.0.7  marker in its MOTD\n# x\n2001:db8::/32 owner\n10.0.0.1-9 x\n"],
-    (text) => `${parseRangeList(text, "opt-out.txt").length}`,
+    [`10.0.0.7  marker in its MOTD\n# x\n${optOutLine("2001:db8::/32", "2026-11-26", "a@b", "c")}`],
+    (text) => {
+      for (const { word, date, from, why } of parseOptOutEntries(text, "opt-out.txt")) {
+        if (date === null || from === null || from === "") continue;
+        const [again] = parseOptOutEntries(optOutLine(word, date, from, why), "opt-out.txt");
+        requireSame([word, date], [again.word, again.date], "the opt-out");
+      }
+      return "";
+    },
   ),
   textReader("ports", "a user", ["U:19132,25565-25575,T:1", "1-65535", "-", "0"], (text) => {
     const { udp, tcp } = parsePorts(text);

@@ -18,6 +18,8 @@ import { START } from "../../../src/scan/checkpoint/low_water_mark.ts";
 import { parseNatsUrls } from "../../../src/campaign/nats/nats_url.ts";
 import { formatPartEnd, parsePartEnd } from "../../../src/campaign/results.ts";
 import { formatSpec, parseSpec, specDigest } from "../../../src/campaign/spec.ts";
+import type { KV } from "../../../src/campaign/nats/client_types.ts";
+import { readLeases } from "../../../src/campaign/stored_leases.ts";
 import { FieldError } from "../../../src/core/checked_json.ts";
 import { ATTACHMENTS, emptyRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -31,10 +33,16 @@ import { filterQuery, readFilters } from "../../../src/web/api/filters.ts";
 import { ParameterError } from "../../../src/web/api/parameters.ts";
 import { refusalOf } from "../../../src/web/http/access.ts";
 import golden from "../../campaign/golden_spec.json" with { type: "json" };
+import { clientOf } from "../../web/http/client.ts";
 import { eachKind } from "../../watch/webhook/events.ts";
 import { BrokenRule, refusal, requireSame, seedsOf, type Subject, textReader } from "../subject.ts";
 
 const SPEC = JSON.stringify(golden);
+const TOKEN = "0123456789abcdef0123456789abcdef";
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+const LEASE = formatLeaseValue({
+  ...{ ...UNTAKEN, worker: "w1", at: 5, marks: { udp: 7 }, rate: 1.5, why: "x" },
+});
 
 const NATS = "a peer in NATS";
 const CLIENT = "a client of HTTP";
@@ -137,6 +145,62 @@ const requests: Subject = {
   },
 };
 
+/** Keys and values of the bucket of leases: a key on the first line, then the value. */
+const storedLeases: Subject = {
+  name: "storedLeases",
+  from: NATS,
+  seeds: seedsOf(
+    `worker.w1\n{"slots":2,"engine":"udp","program":"1.0.0","host":"a","at":5,"clockOffsetMs":-3}`,
+    `lease.lab-2.7\n${LEASE}`,
+  ),
+  async check(bytes) {
+    const [key, ...lines] = new TextDecoder().decode(bytes).split("\n");
+    const created = new Date(1);
+    const entry = { key, created, operation: "PUT", revision: 1, string: () => lines.join("\n") };
+    const bucket = { history: () => Promise.resolve(ReadableStream.from([entry])) };
+    const broker = { bucket: () => Promise.resolve(bucket as unknown as KV) };
+    const { leases, workers } = await readLeases(broker);
+    return leases.length > 0 ? "+lease" : workers.length > 0 ? "+worker" : "-";
+  },
+};
+
+const client = clientOf({ token: TOKEN });
+const signedIn = { authorization: `Bearer ${TOKEN}` };
+
+/** Paths of the dashboard with their queries, with the token; and the form for the token. */
+const dashboardPaths: Subject = {
+  name: "dashboard",
+  from: "a browser",
+  seeds: seedsOf(
+    "/servers?text=a%41&port=25565&sort=players",
+    "/servers/7/history?days=30",
+    "/servers/7/events",
+    "/compare?id=1&id=2",
+    "/events?before=1764142000000-812-40&kind=online",
+    "/map?square=10.0.0.0/8",
+    "/trends?days=7",
+    `/scans/${CAMPAIGN.scanId}`,
+    "/api/servers?limit=5&country=DE",
+    "/api/servers/7",
+    "/servers.csv?min_players=3",
+    "/token",
+    "/a/..%2f?to=//evil.example",
+  ),
+  async check(bytes) {
+    const path = new TextDecoder().decode(bytes).replace(/\s/g, "");
+    if (URL.parse(path, "http://a")?.pathname === "/api/live") return "-"; // it never ends
+    const { status, headers, text } = await client(`GET ${path}`, signedIn);
+    if (status >= 500) throw new BrokenRule(`status ${status}`);
+    if (text.includes("<html") && headers["content-security-policy"] === undefined) {
+      throw new BrokenRule("a page has no policy");
+    }
+    const form = `token=${TOKEN}&to=${encodeURIComponent(path)}`;
+    const { headers: { location } } = await client("POST /token", FORM, form);
+    if (!/^\/(?![/\\])/.test(location)) throw new BrokenRule(`it leads to ${location}`);
+    return `${status < 400 ? "+" : "-"}${status} ${path.split(/[?/]/, 3)[1]?.slice(0, 8)}`;
+  },
+};
+
 function tryFilters(query: URLSearchParams): string {
   try {
     const filters = readFilters(query);
@@ -184,7 +248,7 @@ export const NETWORKED_SUBJECTS: readonly Subject[] = [
   textReader(
     "lease",
     NATS,
-    [formatLeaseValue({ ...UNTAKEN, worker: "w1", at: 5, marks: { udp: 7 }, rate: 1.5, why: "x" })],
+    [LEASE],
     (text) => {
       const value = parseLeaseValue(text);
       requireSame(value, parseLeaseValue(formatLeaseValue(value)), "the lease");
@@ -215,7 +279,9 @@ export const NETWORKED_SUBJECTS: readonly Subject[] = [
     }
     return "";
   }),
+  storedLeases,
   requests,
+  dashboardPaths,
   textReader("filters", CLIENT, [
     "port=25565&port=19132&text=&min_players=5&country=DE&protocol=raknet",
     "software=Paper&version=1.21&online=true&sort=name&tag=a&asn=64500",

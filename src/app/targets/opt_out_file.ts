@@ -7,7 +7,7 @@
 import { nodePath, resolvePath } from "../../core/node_modules.ts";
 import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { decodeLatin1 } from "../../core/text.ts";
+import { decodeLatin1, oneLine } from "../../core/text.ts";
 import type { Clock } from "../../net/clock.ts";
 import type { Network } from "../../net/network.ts";
 import { eachSecond } from "../../scan/checkpoint/save_timer.ts";
@@ -41,9 +41,9 @@ export interface OptOutEntry extends OptedOut {
 /** Date, person and reason after a range, with two spaces or a tab between them. */
 const FIELDS = /^(\d{4}-\d\d-\d\d)(?: {2,}|\t+)(.*?)(?: {2,}|\t+)(.*)$/s;
 
-/** A line for an opt-out file. */
+/** A line for an opt-out file. Line feeds in its texts become visible characters. */
 export function optOutLine(word: string, date: string, from: string, why: string): string {
-  return `${word}  ${date}  ${from}  ${why}\n`;
+  return `${oneLine(`${word}  ${date}  ${from}  ${why}`)}\n`;
 }
 
 /**

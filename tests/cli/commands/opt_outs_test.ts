@@ -87,3 +87,11 @@ Deno.test("lines of an opt-out file keep date, person and reason; other text is 
     ],
   );
 });
+
+Deno.test("an entry stays one line, whatever its person and reason contain", () => {
+  const line = optOutLine("10.0.0.1", "2026-01-31", "a\r\nb", "c\n10.0.0.2\u2028d");
+  assertEquals(
+    parseOptOutEntries(line, "f").map(({ word, from, why }) => [word, from, why]),
+    [["10.0.0.1", "a␍␊b", "c␊10.0.0.2␤d"]],
+  );
+});

@@ -8,6 +8,9 @@ import { readCommandLine, readOptions } from "./cli/command_line.ts";
 import { scanChoice } from "../src/app/scan/scan_choice.ts";
 import { demoFleet } from "../src/cli/commands/demo.ts";
 import { InputError } from "../src/core/errors.ts";
+import { withCommas } from "../src/core/quantities.ts";
+import { DEFAULT_SPEED, DEFAULTS } from "../src/app/settings/defaults.ts";
+import { CLIENT_GUID } from "../src/protocols/raknet/ping.ts";
 import { serverId } from "../src/core/record.ts";
 import { parseJsonTemplate, PLACEHOLDER_NAMES } from "../src/watch/webhook/template.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
@@ -239,6 +242,41 @@ Deno.test("every task that runs the program has --no-prompt, and names each perm
     assert(command.includes("--no-prompt"), name);
     assert(!/--allow-all|(^| )-A( |$)/.test(command), name);
   }
+});
+
+/** Folders whose tests have tasks or scripts of their own, because they need other software or root. */
+const OWN_TASKS = ["interop", "browser", "postgres", "namespaces", "npm"];
+
+Deno.test("deno task test runs every test file", async () => {
+  const words = ["pure", "rest"].flatMap((group) => TASKS[`test:${group}`].command.split(" "));
+  const files = await testFiles("tests/");
+  assert(files.length > 300, `${files.length} files`);
+  for (const path of files) {
+    const isListed = words.some((word) => path === word || path.startsWith(`${word}/`));
+    assertEquals(isListed, !OWN_TASKS.includes(path.split("/")[1]), path);
+  }
+});
+
+/** The paths of the test files below a folder. */
+async function testFiles(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (
+    const { name, isDirectory } of Deno.readDir(new URL(`../${folder}`, import.meta.url))
+  ) {
+    if (isDirectory) found.push(...await testFiles(`${folder}${name}/`));
+    else if (name.endsWith("_test.ts")) found.push(folder + name);
+  }
+  return found;
+}
+
+Deno.test("docs/operators.md names the default limits of a scan", () => {
+  const guide = textOf("docs/operators.md");
+  const [, limits] = guide.split("### Rates\n");
+  const listed = [...limits.matchAll(/^\|.*\| +([\d,]+) +\|$/gm)].map(([, number]) => number);
+  const { hostRate, netRate, rate } = DEFAULT_SPEED;
+  assertEquals(listed, [hostRate, netRate, rate].map(withCommas));
+  assert(guide.includes(CLIENT_GUID.toString(16).replace(/(..)(?!$)/g, "$1 ")));
+  assert(guide.includes(`every ${DEFAULTS.watch.intervalMs / 1000} s by default`));
 });
 
 Deno.test("in tasks that run the program, the runtime's lines about downloads do not disturb its output", () => {

@@ -18,6 +18,9 @@ function valueOf(words, name) {
   return at < 0 ? undefined : words[at].slice(name.length + 1) || words[at + 1];
 }
 
+/** Whether the version is wanted. It names the engines, which depend on the permissions of a scan. */
+const isVersion = ([word]) => word === "--version" || word === "-V";
+
 /** The text of a file, `""` if it cannot be read: the program reports that. */
 function textOf(path) {
   try {
@@ -31,7 +34,7 @@ function textOf(path) {
 function needsFast(words) {
   const engine = valueOf(words, "--engine");
   if (engine !== undefined) return engine !== "portable";
-  if (valueOf(words, "--threads") !== undefined) return true;
+  if (valueOf(words, "--threads") !== undefined || isVersion(words)) return true;
   // The endpoints of more servers share one socket, which the program opens through FFI.
   if (words[0] === "fleet" && Number(valueOf(words, "--servers")) > MOST_SERVERS) return true;
   const [resumed, config] = [valueOf(words, "--resume"), valueOf(words, "--config")];
@@ -43,7 +46,7 @@ function needsFast(words) {
 
 /** The arguments of Deno for a command line. */
 function denoArguments(words) {
-  const [command] = words;
+  const command = isVersion(words) ? "scan" : words[0];
   const flags = Object.hasOwn(commands, command) ? commands[command] : others;
   const main = fileURLToPath(new URL("../lib/main.js", import.meta.url));
   const engine = needsFast(words) ? fast : [];

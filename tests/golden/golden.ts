@@ -6,6 +6,7 @@
  * file also contains whether the value is encoded to the same bytes, and the values of the record
  * that is built from it.
  */
+import { bytesOfHex } from "../../src/core/bytes.ts";
 
 /** The expected value of a golden message. */
 export interface Expected {
@@ -31,5 +32,5 @@ export interface Golden extends Expected {
 /** The golden message in a file. Its bytes are hexadecimal digits with spaces. */
 export function golden(name: string, content: unknown): Golden {
   const { bytes, ...expected } = content as Expected & { readonly bytes: readonly string[] };
-  return { ...expected, name, bytes: Uint8Array.fromHex(bytes.join("").replaceAll(" ", "")) };
+  return { ...expected, name, bytes: bytesOfHex(bytes.join("").replaceAll(" ", "")) };
 }

@@ -29,6 +29,8 @@ Deno.test("npx blocksweep --version starts Deno also if npm ran no install scrip
   await Deno.remove(`${FOLDER}/node_modules/deno/deno`);
   const text = await outputIn(FOLDER, "npx", "blocksweep", "--version");
   assertStringIncludes(text, `blocksweep ${VERSION} (deno 2.9.6, `);
+  // The engines that need a permission are named, because --engine grants it.
+  assertEquals(text.includes("xdp"), Deno.build.os === "linux", text);
 });
 
 Deno.test("commands without a task, and wrong words, have the exit codes of the program", async () => {

@@ -1,5 +1,6 @@
 /** The library in the npm package, which install/npm/ builds: in Node, Bun and Deno. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { GOLDEN } from "../golden/mod.ts";
 import { EXPORTS, installPackage, outputIn, ROOT, runIn } from "./installed.ts";
 
 const FOLDER = await installPackage();
@@ -68,6 +69,14 @@ Deno.test("each pure module exports the same names in every runtime, without per
   for (const runtime of Object.keys(RUNTIMES)) {
     const { stdout, stderr } = await run(runtime, code);
     assertEquals(stdout, expected.join(""), `${runtime}: ${stderr}`);
+  }
+});
+
+Deno.test("all golden messages are decoded and encoded in every runtime as in Deno's tests", async () => {
+  const source = "tests/npm/decode_golden.ts";
+  await outputIn(ROOT.pathname, "deno", "bundle", "--quiet", "-o", `${FOLDER}/golden.mjs`, source);
+  for (const [runtime, words] of Object.entries(RUNTIMES)) {
+    assertEquals(await outputIn(FOLDER, ...words, "golden.mjs"), `${GOLDEN.length}\n`, runtime);
   }
 });
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the commands of the README as a new user: in a fresh clone, with only Node, and with an empty
-# cache. Prints the duration of each step. All traffic stays on loopback.
+# Runs the README's commands for a clone as a new user: in a fresh clone, with only Node, and with an
+# empty cache. tests/npm/ runs the npm package. Prints the duration of each step. All traffic stays on loopback.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)

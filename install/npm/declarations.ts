@@ -8,6 +8,8 @@ const OPTIONS: ts.CompilerOptions = {
   allowImportingTsExtensions: true,
   resolveJsonModule: true,
   strict: true,
+  noCheck: true,
+  skipLibCheck: true,
   target: ts.ScriptTarget.ESNext,
   module: ts.ModuleKind.NodeNext,
   lib: ["lib.esnext.d.ts", "lib.dom.d.ts"],

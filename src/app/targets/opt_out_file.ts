@@ -98,6 +98,9 @@ export class OptOutFile {
   /** The addresses that names have had. */
   readonly #named = new Map<string, Range[]>();
   readonly #unresolved = new Set<string>();
+  #wasRead = false;
+  /** Number of addresses that lookups have found. */
+  #found = 0;
   readonly #noted = new Set<Address>();
   /** Addresses that are to be appended. */
   #pending: Address[] = [];
@@ -138,8 +141,9 @@ export class OptOutFile {
   }
 
   /**
-   * The addresses in the file, and those that its names have or had since the first call. A name that
-   * cannot be resolved is reported once.
+   * The addresses in the file, and those that its names have had since the first call. Only the first
+   * call waits for lookups, because slow name servers must not delay ranges that were added since. A
+   * name that cannot be resolved is reported once.
    *
    * @throws InputError when the file cannot be read.
    */
@@ -151,7 +155,9 @@ export class OptOutFile {
     const work = async () => {
       for (const name of waiting) await this.#lookUp(name);
     };
-    await Promise.all(Array.from({ length: MAX_LOOKUPS }, work));
+    const lookups = Promise.all(Array.from({ length: MAX_LOOKUPS }, work));
+    if (!this.#wasRead) await lookups;
+    this.#wasRead = true;
     return [...entries.flatMap(({ ranges }) => ranges), ...[...this.#named.values()].flat()];
   }
 
@@ -162,16 +168,24 @@ export class OptOutFile {
       const found = await this.lookups?.resolve(name) ?? [];
       const added = found.filter((address) => !before.some(({ start }) => start === address));
       before.push(...added.map(rangeOfOne));
+      this.#found += added.length;
       this.#unresolved.delete(name);
     } catch (error) {
       if (!this.#unresolved.has(name)) {
-        this.report(`blocksweep: "${name}" opted out, and cannot be looked up: ${reason(error)}`);
+        this.report(
+          `blocksweep: cannot leave out "${name}", which opted out, at new addresses: ${
+            reason(error)
+          }`,
+        );
       }
       this.#unresolved.add(name);
     }
   }
 
-  /** A text that differs after the file has changed, and each minute if the file has names. */
+  /**
+   * A text that differs after the file has changed, or a lookup has found addresses, and each minute
+   * if the file has names.
+   */
   async version(): Promise<string> {
     const { size, mtime, ino } = await Deno.stat(this.#path).catch((error) => {
       if (error instanceof Deno.errors.NotFound) return { size: 0, mtime: null, ino: null };
@@ -180,7 +194,7 @@ export class OptOutFile {
     const minute = this.#named.size === 0 || this.lookups === undefined
       ? 0
       : Math.floor(this.lookups.clock.now() / LOOKUP_MS);
-    return [size, mtime?.getTime(), ino, minute].join();
+    return [size, mtime?.getTime(), ino, minute, this.#found].join();
   }
 
   /**

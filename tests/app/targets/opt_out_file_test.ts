@@ -1,4 +1,10 @@
-import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { OptOutFile } from "../../../src/app/targets/opt_out_file.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/net/clock.ts";
@@ -188,11 +194,14 @@ Deno.test("names in the opt-out file are looked up in each minute, and keep the 
     for (; times.length > 0; times.shift()) versions.push(await list.version());
     assertEquals(versions.map((one) => one === versions[0]), [true, true, false]);
     found = [2, 1];
+    const before = await list.version();
+    assertEquals(await starts(), [1], "it does not wait for the lookup");
+    assert(await list.version() !== before, "the lookup has found an address");
     assertEquals(await starts(), [1, 2]);
     found = [];
     assertEquals([await starts(), await starts()], [[1, 2], [1, 2]]);
     assertEquals(reported, [
-      'blocksweep: "play.example.org" opted out, and cannot be looked up: none',
+      'blocksweep: cannot leave out "play.example.org", which opted out, at new addresses: none',
     ]);
     await Deno.writeTextFile(path, "");
     assertEquals(await starts(), []);

@@ -1,5 +1,5 @@
 /**
- * Whole exchanges: a server sends any datagrams or chunks, and the row of the result goes into every
+ * Probes and whole exchanges: a server sends any datagrams or chunks, and the row of the result goes into every
  * text format and to a terminal.
  *
  * An input is a list of datagrams: the length of each in two bytes, big endian, then its bytes.
@@ -22,13 +22,16 @@ import {
   type ExchangeContext,
   NoReply,
   type Protocol,
+  type Statement,
 } from "../../../src/protocols/protocol.ts";
 import { cellsOf } from "../../../src/sinks/csv.ts";
 import { parseRow } from "../../../src/sinks/json.ts";
 import { jsonFromCells, recordFromJson } from "../../../src/sinks/read_rows.ts";
 import { TEXT_FORMATS } from "../../../src/sinks/text_formats.ts";
+import { GOLDEN } from "../../golden/mod.ts";
+import { DECODERS } from "../../protocols/decoders/mod.ts";
 import { LONGEST } from "../mutator.ts";
-import { BrokenRule, requireHarmless, requireSame, type Subject } from "../subject.ts";
+import { BrokenRule, refusal, requireHarmless, requireSame, type Subject } from "../subject.ts";
 
 const US = { address: 0x7f000001, port: 40000 };
 const CONTEXT: ExchangeContext = {
@@ -76,6 +79,23 @@ function talk<S>(
   return step.value;
 }
 
+/** The statement of a server after the exchange of its status and, if there is one, its verification. */
+function interview(
+  { exchange, record, verify, transport }: Protocol,
+  reply: (request: Uint8Array | undefined) => Uint8Array | undefined,
+): Statement {
+  const status = talk(exchange(CONTEXT), reply, transport === "tcp");
+  const statement = record(status);
+  const verification = verify?.exchange(status, CONTEXT);
+  if (verification === undefined) return statement;
+  const { columns, flags, facts } = talk(verification, reply, false);
+  return {
+    columns: { ...statement.columns, ...columns },
+    flags: [...statement.flags, ...flags],
+    facts: { ...statement.facts, ...facts },
+  };
+}
+
 /** The replies of simulated servers in a protocol, each as an input. */
 function seedsOf(protocol: Protocol): Uint8Array[] {
   const seeds: Uint8Array[] = [];
@@ -83,12 +103,12 @@ function seedsOf(protocol: Protocol): Uint8Array[] {
     const sent: Uint8Array[] = [];
     const pending: Uint8Array[] = [];
     try {
-      talk(protocol.exchange(CONTEXT), (request) => {
+      interview(protocol, (request) => {
         if (request !== undefined) pending.push(...respond(request).map((one) => one.slice()));
         const next = pending.shift();
         if (next !== undefined) sent.push(next);
         return next;
-      }, protocol.transport === "tcp");
+      });
     } catch (error) {
       if (!(error instanceof NoReply)) throw error;
     }
@@ -145,31 +165,59 @@ function checkRow(record: ServerRecord): void {
   requireSame(cells, CSV.row(fromCsv, true).trimEnd(), "the row in CSV");
 }
 
-function subjectOf<S>(protocol: Protocol<S>): Subject {
+function requireRow(protocol: string, statement: Statement): void {
+  const context = { endpoint: CONTEXT.endpoint, seenAt: 1, latencyMs: 1, scanId: SCAN };
+  checkRow(mergeReplies([{ protocol, statement }], { ...context, requestedAs: null }));
+}
+
+function exchangeSubject(protocol: Protocol): Subject {
   return {
     name: `exchange:${protocol.name}`,
     from: "a host",
-    seeds: seedsOf(protocol as Protocol),
+    seeds: seedsOf(protocol),
     check(bytes) {
       const datagrams = unpacked(bytes);
       let at = 0;
-      let status: S;
       try {
-        const next = () => datagrams[at++];
-        status = talk(protocol.exchange(CONTEXT), next, protocol.transport === "tcp");
+        const statement = interview(protocol, () => datagrams[at++]);
+        requireRow(protocol.name, statement);
+        return `+${statement.flags.join()}`;
       } catch (error) {
-        const isRefusal = [Truncated, Malformed, NoReply].some((one) => error instanceof one);
-        if (!isRefusal) throw error;
-        return `-${(error as Error).name}`;
+        return refusal(error, [Truncated, Malformed, NoReply]);
       }
-      const statement = protocol.record(status);
-      checkRow(mergeReplies([{ protocol: protocol.name, statement }], {
-        ...{ endpoint: CONTEXT.endpoint, seenAt: 1, latencyMs: 1, scanId: SCAN, requestedAs: null },
-      }));
-      return `+${statement.flags.join()}`;
     },
   };
 }
 
-/** The exchanges of all protocols. */
-export const EXCHANGE_SUBJECTS: readonly Subject[] = PROTOCOLS.map((one) => subjectOf(one));
+/** The part of a protocol that reads the reply to a probe, without any state. */
+function probeSubject({ name, probe, record }: Protocol): Subject {
+  const golden = GOLDEN.filter(({ from, decoder }) => from === "server" && decoder in DECODERS);
+  return {
+    name: `probe:${name}`,
+    from: "a host",
+    seeds: golden.map(({ bytes }) => bytes),
+    check(bytes) {
+      try {
+        if (probe!.read(bytes) === undefined) return "-";
+      } catch (error) {
+        return refusal(error, [Truncated, Malformed]);
+      }
+      try {
+        const { status } = probe!.content?.(bytes) ?? {};
+        if (status === undefined) return "+";
+        const statement = record(status);
+        requireRow(name, statement);
+        return `+${statement.flags.join()}`;
+      } catch (error) {
+        if (probe!.wholeStatus) throw error;
+        return refusal(error, [Truncated, Malformed]);
+      }
+    },
+  };
+}
+
+/** The exchanges and the probes of all protocols. */
+export const EXCHANGE_SUBJECTS: readonly Subject[] = [
+  ...PROTOCOLS.map(exchangeSubject),
+  ...PROTOCOLS.filter(({ probe }) => probe !== undefined).map(probeSubject),
+];

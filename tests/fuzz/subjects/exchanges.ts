@@ -28,8 +28,7 @@ import { cellsOf } from "../../../src/sinks/csv.ts";
 import { parseRow } from "../../../src/sinks/json.ts";
 import { jsonFromCells, recordFromJson } from "../../../src/sinks/read_rows.ts";
 import { TEXT_FORMATS } from "../../../src/sinks/text_formats.ts";
-import { GOLDEN } from "../../golden/mod.ts";
-import { DECODERS } from "../../protocols/decoders/mod.ts";
+import { goldenOf } from "../../golden/mod.ts";
 import { LONGEST } from "../mutator.ts";
 import { BrokenRule, refusal, requireHarmless, requireSame, type Subject } from "../subject.ts";
 
@@ -191,11 +190,10 @@ function exchangeSubject(protocol: Protocol): Subject {
 
 /** The part of a protocol that reads the reply to a probe, without any state. */
 function probeSubject({ name, probe, record }: Protocol): Subject {
-  const golden = GOLDEN.filter(({ from, decoder }) => from === "server" && decoder in DECODERS);
   return {
     name: `probe:${name}`,
     from: "a host",
-    seeds: golden.map(({ bytes }) => bytes),
+    seeds: goldenOf(name).map(({ bytes }) => bytes),
     check(bytes) {
       try {
         if (probe!.read(bytes) === undefined) return "-";

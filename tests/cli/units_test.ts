@@ -54,6 +54,16 @@ for (const unit of UNITS.filter((name) => name.endsWith(".service"))) {
     }
   });
 
+  Deno.test(`the command of ${unit} may use its folder by both of its paths`, () => {
+    for (const words of commandsOf(unit)) {
+      for (
+        const flag of words.filter((word) => /^--allow-(read|write)=.*\/lib\/blocksweep/.test(word))
+      ) {
+        assert(/,\/var\/lib\/private\/blocksweep/.test(flag), flag); // a dynamic user has a link
+      }
+    }
+  });
+
   Deno.test(`${unit} reports its state if the command does`, () => {
     const text = textOf(unit);
     const isNotifying = text.includes("Type=notify");

@@ -236,6 +236,7 @@ Deno.test("scan() writes outputs, a status and metadata, and resumes its checkpo
       output: [csv],
       statusFile: status,
       metadataFile: metadata,
+      contact: "abuse@example.org",
       protocol: ["raknet"],
       rate: 40,
       retries: 0,
@@ -246,7 +247,9 @@ Deno.test("scan() writes outputs, a status and metadata, and resumes its checkpo
     assertEquals((await rows()).toSorted(), first.map(serverId).toSorted());
     const written = JSON.parse(await Deno.readTextFile(status));
     assertEquals([written.state, written.written], ["max-runtime", first.length]);
-    assertEquals(JSON.parse(await Deno.readTextFile(metadata)).options.rate, "40");
+    const { options: { rate, contact } } = JSON.parse(await Deno.readTextFile(metadata));
+    assertEquals([rate, contact], ["40", "abuse@example.org"]);
+    assert((await Deno.readTextFile(`${csv}.checkpoint.list`)).includes(contact));
     const resumed: ScanOptions = { resume: `${csv}.checkpoint`, rate: 1000, maxRuntimeMs: 60_000 };
     const rest = await Array.fromAsync(scan([], resumed));
     assertEquals([first.length + rest.length, new Set(await rows()).size], [40, 40]);

@@ -62,11 +62,13 @@ export function parseOptedOut(word: string, budget?: RangeBudget): OptedOut {
  * Parses an opt-out file. Blank lines and lines that begin with `#` are skipped.
  *
  * @param source The name of the file in errors.
+ * @param first Number of lines before the text.
  * @throws InputError that names the file and the line.
  */
-export function parseOptOutEntries(text: string, source: string): OptOutEntry[] {
+export function parseOptOutEntries(text: string, source: string, first = 0): OptOutEntry[] {
   const budget = new RangeBudget();
-  return text.split(LINE_END).flatMap((content, line) => {
+  return text.split(LINE_END).flatMap((content, i) => {
+    const line = first + i;
     const trimmed = content.trim();
     if (trimmed === "" || trimmed.startsWith("#")) return [];
     const [, word, rest] = /^(\S+)\s*(.*)$/s.exec(trimmed)!;
@@ -98,6 +100,8 @@ export class OptOutFile {
   /** The addresses that names have had. */
   readonly #named = new Map<string, Range[]>();
   readonly #unresolved = new Set<string>();
+  /** The file when it was last read. */
+  #parsed: { readonly text: string; readonly entries: OptOutEntry[] } = { text: "", entries: [] };
   #wasRead = false;
   /** Number of addresses that lookups have found. */
   #found = 0;
@@ -132,12 +136,23 @@ export class OptOutFile {
    */
   async entries(): Promise<OptOutEntry[]> {
     try {
-      return parseOptOutEntries(await Deno.readTextFile(this.#path), this.#path);
+      return this.#parse(await Deno.readTextFile(this.#path));
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return [];
       if (error instanceof Deno.errors.NotCapable || error instanceof InputError) throw error;
       throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
     }
+  }
+
+  /** Parses the file. Lines that were parsed before are kept, because a long file takes a while. */
+  #parse(text: string): OptOutEntry[] {
+    const { text: before, entries } = this.#parsed;
+    const isLonger = before.endsWith("\n") && text.startsWith(before);
+    const kept = isLonger ? before : "";
+    const lines = kept.split(LINE_END).length - 1;
+    const added = parseOptOutEntries(text.slice(kept.length), this.#path, lines);
+    this.#parsed = { text, entries: isLonger ? [...entries, ...added] : added };
+    return this.#parsed.entries;
   }
 
   /**

@@ -5,7 +5,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { OptOutFile } from "../../../src/app/targets/opt_out_file.ts";
+import { OptOutFile, parseOptOutEntries } from "../../../src/app/targets/opt_out_file.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
@@ -205,6 +205,31 @@ Deno.test("names in the opt-out file are looked up in each minute, and keep the 
     ]);
     await Deno.writeTextFile(path, "");
     assertEquals(await starts(), []);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("an opt-out file that changed is read with its new lines, and its errors have the right line", async () => {
+  const path = await Deno.makeTempFile();
+  const list = new OptOutFile(path, fail);
+  try {
+    for (
+      const [text, words] of [
+        ["10.0.0.1\r\n# a\r\n10.0.0.2\r\n", "10.0.0.1 10.0.0.2"],
+        ["10.0.0.1\r\n# a\r\n10.0.0.2\r\n10.0.0.3", "10.0.0.1 10.0.0.2 10.0.0.3"],
+        ["10.0.0.1\r\n# a\r\n10.0.0.2\r\n10.0.0.33\n", "10.0.0.1 10.0.0.2 10.0.0.33"],
+        ["        \r\n# a\r\n10.0.0.2\r\n10.0.0.33\n10.0.0.4\n", "10.0.0.2 10.0.0.33 10.0.0.4"],
+        ["10.0.0.5\n", "10.0.0.5"],
+      ]
+    ) {
+      await Deno.writeTextFile(path, text);
+      const entries = await list.entries();
+      assertEquals(entries.map(({ word }) => word).join(" "), words);
+      assertEquals(entries, parseOptOutEntries(text, path));
+    }
+    await Deno.writeTextFile(path, "10.0.0.5\n\n10.0.0.999\n");
+    await assertRejects(() => list.entries(), InputError, `${path}:3: Cannot parse`);
   } finally {
     await Deno.remove(path);
   }

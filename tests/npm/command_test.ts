@@ -41,14 +41,6 @@ Deno.test("commands without a task, and wrong words, have the exit codes of the 
   assertStringIncludes(stderr, "the prefix must be 0 to 32");
 });
 
-Deno.test("npx blocksweep demo finds every server, writes into the user's folder, and names blocksweep", async () => {
-  const { code, stderr, stdout } = await runIn(INNER, ["npx", "blocksweep", "demo"]);
-  assertEquals(code, 0, stderr + stdout);
-  assertStringIncludes(stderr + stdout, "next: blocksweep lan finds");
-  assert(!/deno task/.test(stderr + stdout), stderr);
-  assert((await Deno.stat(`${INNER}/demo/servers.csv`)).isFile);
-});
-
 /** The fast options of a scan, which need Linux. */
 const FAST = ["--engine", "udp", "--threads", "2", "--net-rate", "off", "--host-rate", "off"];
 

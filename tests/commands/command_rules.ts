@@ -1,0 +1,58 @@
+/** How the commands of documents are run. */
+
+/** How a command is run. */
+export type Rule =
+  /** Not run, for a reason. */
+  | { readonly skip: string }
+  /** Runs until it prints this, after other commands; then Ctrl-C ends it. */
+  | {
+    readonly until: RegExp;
+    readonly codes?: readonly number[];
+    readonly after?: readonly string[];
+  }
+  /** Runs until it prints this, and goes on beside the next commands of the document. */
+  | { readonly beside: RegExp }
+  /** Runs to its end, after other commands, with one of these exit codes. */
+  | { readonly codes: readonly number[]; readonly after?: readonly string[] };
+
+const TO_ITS_END: Rule = { codes: [0] };
+
+/** Commands after which there is a campaign. */
+const CAMPAIGN = [
+  "nats-server -js",
+  "deno task campaign list | grep lab || deno task campaign submit 192.168.1.20 --name lab",
+];
+
+/** The first rule whose expression a command matches holds. */
+const RULES: readonly (readonly [RegExp, Rule])[] = [
+  [/^deno task (ok|test|interop|postgres|bench)\b|^deno test\b/, { skip: "a stage of CI" }],
+  [/\bbench\//, { skip: "takes minutes, on a quiet machine" }],
+  [/^(npm|npx) /, { skip: "tests/npm runs the package" }],
+  [/[A-Z]{4,}|@(HOST|worker)/, { skip: "contains a placeholder" }],
+  [/ URL |systemctl|journalctl|\/opt\/blocksweep/, {
+    skip: "needs systemd and a published repository",
+  }],
+  [/\/backup\/|^pg_(dump|restore)/, { skip: "names folders of the reader" }],
+  [/^blocksweep .*--engine/, { skip: "tests/npm runs the engines of the package" }],
+  [/^nats-server\b/, { beside: /Server is ready/ }],
+  [/\bfleet --servers\b/, { beside: /simulating/ }],
+  [/\bserve\b/, { beside: /Ctrl-C to end/ }],
+  [/ --dry-run| -sL/, TO_ITS_END],
+  [/\bcurl .*127\.0\.0\.1:8420/, { codes: [0], after: ["deno task serve servers.db"] }],
+  [/\bcrawl\b/, { until: /believed/ }],
+  [/\b(watch|crawl)\b.*>>/, { until: /watching|polled/ }],
+  [/\bcampaign work\b/, { until: /part/ }],
+  [/\bcampaign collect\b/, { until: /collects results/, after: CAMPAIGN }],
+  [/\b(watch|lan(?! --once))\b/, { until: /Ctrl-C/ }],
+  [/\bscan 127\.16\.0\.0\/16|\b(scan|fast) 1\S+\/(8|1\d)\b/, { until: /ETA/, codes: [130] }],
+];
+
+/** How a command without its comment is run. */
+export function ruleOf(command: string): Rule {
+  return RULES.find(([expression]) => expression.test(command))?.[1] ?? TO_ITS_END;
+}
+
+/** A command with a higher limit for each network, so that a scan takes seconds. */
+export function hurried(command: string): string {
+  return command.replace(/\bscan (?=[\d-])/, "scan --net-rate 2000 ");
+}

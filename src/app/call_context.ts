@@ -13,6 +13,8 @@ export interface CallContext extends Required<ReadingContext> {
   readonly network?: Network;
   /** The list of addresses that opted out. Default: that of the network. */
   readonly optOuts?: OptOutList;
+  /** Reads the contact for scans without the option `contact`. Default: there is none. */
+  readonly keptContact?: () => Promise<string | undefined>;
   /** Receives a line for the user, even if the option `quiet` is given. */
   readonly warn: (line: string) => void;
   /** Receives the reason why a record of a name is not used. */

@@ -52,7 +52,7 @@ export interface ScanOrWatchOptions extends InquiryOptions {
   readonly optOutFile?: string;
   /**
    * The e-mail address or web page of who answers complaints. Databases, checkpoints and metadata contain
-   * it. A scan of public addresses needs it. Default: none.
+   * it. A scan of public addresses needs it; no file keeps it. Default: none.
    */
   readonly contact?: string;
   /** Age up to which databases keep all observations, milliseconds. Default: for ever. */

@@ -29,7 +29,7 @@ const REFUSED: [args: string[], message: string][] = [
   [
     ["scan", "8.8.8.8", "--i-have-permission"],
     "Cannot scan 1 public address without --contact: name the e-mail address or web page of who answers " +
-    'complaints, or write "contact" into a file of options (scan --config)',
+    "complaints, once with --contact: it is kept for later scans",
   ],
   ...[
     "abuse",

@@ -1,7 +1,10 @@
 /** Runs commands in the process of a test, which takes a tenth of the time of a process of their own. */
 import { main } from "../../src/cli/mod.ts";
 import { withMessages, withResults } from "./failing_streams.ts";
-import type { Finished } from "./program.ts";
+import { ENVIRONMENT, type Finished } from "./program.ts";
+
+// No test may read or change the configuration of the user who runs it.
+Deno.env.set("XDG_CONFIG_HOME", ENVIRONMENT.XDG_CONFIG_HOME);
 
 /**
  * Runs a command that reads no standard input, with the permissions of the test. The test fails if the

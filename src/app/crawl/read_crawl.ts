@@ -15,6 +15,7 @@ import { readOptions } from "../options/read_options.ts";
 import { readWebhook } from "../outputs/watch_webhook.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import type { ScanContext } from "../scan/read_scan.ts";
+import { withKeptContact } from "../targets/kept_contact.ts";
 import type { WatchContext, WatchRequest } from "../watch/read_watch.ts";
 
 /** What a crawl uses besides its options. */
@@ -61,7 +62,7 @@ export async function readCrawl(
     options: watched,
     command: "crawl",
     words: [word],
-    given: withoutSecrets(secret, optionsOf("crawl")),
+    given: await withKeptContact(withoutSecrets(secret, optionsOf("crawl")), context),
     webhook: await readWebhook(watched, context.note),
     measured: await watchMetricsSettings(watched),
     context,

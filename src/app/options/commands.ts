@@ -176,7 +176,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     examples: ["opt-out remove 192.0.2.0/24"],
   },
   "contact-page": {
-    usage: "contact-page --contact ADDRESS [options]",
+    usage: "contact-page [options]",
     purpose: "write an HTML page for people who are probed: who scans, and how to opt out",
     examples: [
       'contact-page --contact abuse@example.org --operator "Example Labs" -o index.html',

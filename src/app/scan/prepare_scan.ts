@@ -83,13 +83,15 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   const engine: Engine = isPortable
     ? { name: "portable", open: (local, _thread, gate) => network.openSocket(local, gate) }
     : await chooseEngine(options.engine, engineConditions(targets, options), report);
+  let { given } = request;
   if (!options.dryRun && !options.listTargets) {
     const permission = context.nameOf("i-have-permission");
     requirePermission(located.whole, plan, options.iHavePermission, permission);
-    requireContact(located.whole, options.contact, context.nameOf);
+    given = await requireContact(located.whole, given, context);
   }
   const threads = options.threads ?? spareThreads(options, engine, fastest(limits));
-  return { ...request, ...located, selection, adaptive, limits, plan, engine, threads, network };
+  const planned = { selection, adaptive, limits, plan, engine, threads, network };
+  return { ...request, given, ...located, ...planned };
 }
 
 /**

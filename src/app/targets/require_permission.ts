@@ -6,6 +6,8 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { CallContext } from "../call_context.ts";
+import type { GivenOptions } from "../options/given_options.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { countOf } from "../../core/quantities.ts";
 import { permissionNeeded } from "../../targets/permission.ts";
@@ -32,22 +34,31 @@ export function requirePermission(
 }
 
 /**
- * Checks that the user named who answers complaints (`--contact`), if there are public targets.
+ * Checks that the user named who answers complaints (`--contact`), if there are public targets. Without
+ * the option, the kept contact is used.
  *
- * @param nameOf Returns the name of an option, for the error.
+ * @returns The options, with the contact if it is needed.
  * @throws InputError without a contact.
  */
-export function requireContact(
+export async function requireContact(
   { publicSize }: Pick<Targets, "publicSize">,
-  contact: string | undefined,
-  nameOf: (option: string) => string,
-): void {
-  if (contact !== undefined || publicSize === 0n) return;
+  options: GivenOptions,
+  { nameOf, keptContact }: Pick<CallContext, "nameOf" | "keptContact">,
+): Promise<GivenOptions> {
+  if (options.given.has("contact") || publicSize === 0n) return options;
+  const contact = await keptContact?.();
+  if (contact !== undefined) return withContact(options, contact);
+  const option = nameOf("contact");
+  const once = keptContact === undefined ? "" : `, once with ${option}: it is kept for later scans`;
   throw new InputError(
     `Cannot scan ${countOf(publicSize, "public address", "public addresses")} without ` +
-      `${nameOf("contact")}: name the e-mail address or web page of who answers complaints, or ` +
-      `write "contact" into a file of options (scan --config)`,
+      `${option}: name the e-mail address or web page of who answers complaints${once}`,
   );
+}
+
+/** Options with a contact, which they did not have. */
+export function withContact(options: GivenOptions, contact: string): GivenOptions {
+  return { ...options, given: new Map([...options.given, ["contact", [contact]]]) };
 }
 
 /** The protocols of the passes that send probes. */

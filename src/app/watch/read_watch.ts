@@ -14,6 +14,7 @@ import {
 import type { GivenOptions } from "../options/given_options.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { readOptions } from "../options/read_options.ts";
+import { withKeptContact } from "../targets/kept_contact.ts";
 import { readWebhook, type WebhookSetup } from "../outputs/watch_webhook.ts";
 
 /** What a watch uses besides its options. */
@@ -51,7 +52,7 @@ export async function readWatch(
     options,
     command: "watch",
     words: secret.words,
-    given: withoutSecrets(secret, optionsOf("watch")),
+    given: await withKeptContact(withoutSecrets(secret, optionsOf("watch")), context),
     webhook: await readWebhook(options, context.note),
     measured: await watchMetricsSettings(options),
     context,

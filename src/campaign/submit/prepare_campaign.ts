@@ -62,17 +62,17 @@ export function usualName(at: number): string {
  * permission; a dry run needs none.
  */
 export async function prepareCampaign(
-  given: GivenOptions,
+  typed: GivenOptions,
   context: CallContext & Pick<ScanContext, "program">,
 ): Promise<PreparedCampaign> {
-  const options = readOptions("campaign submit", given, context);
+  const options = readOptions("campaign submit", typed, context);
   if (options.json && !options.dryRun) {
     throw new InputError("Cannot use --json without --dry-run: a submit prints no results");
   }
   const choice = scanChoice({ ...options, ...WHOLE }, randomSeed);
   const network = networkOf(context, options.optOutFile);
   const { found, named } = await locateTargets({
-    given,
+    given: typed,
     choice,
     context,
     options: { ...options, ...WHOLE },
@@ -83,13 +83,14 @@ export async function prepareCampaign(
   const open = { ...found, excluded: [...found.excluded, ...named.optedOut] };
   const left = composeTargets(open, []);
   const divided = dividedScan(options, choice, left);
-  const scan = { given, choice, found: open, whole: left.targets, limits: divided.limits, context };
-  const spec = specAt(network.clock.wall(), scan, { ...options, ...divided });
+  let given = typed;
   if (!options.dryRun) {
     const permission = context.nameOf("i-have-permission");
     requirePermission(named.targets, divided.plan, options.iHavePermission, permission);
-    requireContact(named.targets, options.contact, context.nameOf);
+    given = await requireContact(named.targets, typed, context);
   }
+  const scan = { given, choice, found: open, whole: left.targets, limits: divided.limits, context };
+  const spec = specAt(network.clock.wall(), scan, { ...options, ...divided });
   return { ...divided, spec, options, named, network };
 }
 

@@ -32,7 +32,7 @@ const WORDED = new Set([
   ...["ports", "protocol", "rate", "net-rate", "host-rate", "timeout", "cooldown", "engine"],
   ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-spool", "format"],
   ...["webhook-format", "webhook-events", "threads", "budget"],
-  "net-budget",
+  ...["net-budget", "contact"],
 ]);
 const WORDED_FOR = new Set([
   ...["scan seed", "watch concurrency", "export sort", "campaign submit seed"],

@@ -23,10 +23,11 @@ const submit = (broker: Broker, campaign: PreparedCampaign) =>
   submitCampaign(broker, campaign, fail);
 
 /** Prepares the same campaign each time, apart from its random seed and its time. */
-async function prepare(name: string) {
+async function prepare(name: string, words = ["10.0.0.0/22"], more: [string, string[]][] = []) {
   return await prepareCampaign({
-    words: ["10.0.0.0/22"],
+    words,
     given: new Map([
+      ...more,
       ["name", [name]],
       ["parts", [`${PARTS}`]],
       ["opt-out-file", ["/nonexistent/opt-out.txt"]],
@@ -35,10 +36,20 @@ async function prepare(name: string) {
     program: "0.1.0",
     allProtocols: PROTOCOLS,
     nameOf: (name) => name,
+    keptContact: () => Promise.resolve("abuse@example.org"),
     warn: () => {},
     note: () => {},
   });
 }
+
+Deno.test("a campaign of public addresses contains the kept contact", async () => {
+  const contactOf = async (target: string) => {
+    const { spec } = await prepare("lab", [target], [["i-have-permission", ["true"]]]);
+    return spec.configuration.given.given.get("contact");
+  };
+  assertEquals(await contactOf("8.8.8.0/24"), ["abuse@example.org"]);
+  assertEquals(await contactOf("10.0.0.0/24"), undefined);
+});
 
 /** A program that is killed after a number of writes: later requests get no reply. */
 function ending(broker: Broker, writes: number): { broker: Broker; count: () => number } {

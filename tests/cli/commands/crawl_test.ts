@@ -52,6 +52,7 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     const before = await rowsOf(list, "select probed_at from server_state where server <= 3");
     const port = freePort();
     const args = ["crawl", list, "--budget", "500k/day", "--metrics", `${port}`];
+    args.push("--contact", "abuse@example.org"); // kept for the second crawl
     const first = start(args);
     await until(first, async () => (await rowsOf(list, polled)).length === 12);
     const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -87,7 +88,11 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     assertEquals(await rowsOf(list, "select * from watch_spans"), []);
     const scans = await rowsOf(list, "select kind, config from scans where kind = 'watch'");
     assertEquals(scans.length, 2);
-    assertEquals(JSON.parse(String(scans[1].config)), { targets: [list], budget: "500k/day" });
+    assertEquals(JSON.parse(String(scans[1].config)), {
+      targets: [list],
+      budget: "500k/day",
+      contact: "abuse@example.org",
+    });
   }));
 
 Deno.test("a crawl finds servers with what polls leave of its budget, and begins anew after a kill", () =>

@@ -110,6 +110,7 @@ export const TARGETS = {
       onResume: "free",
       help:
         "who answers complaints, kept with the scan; needed for public addresses, except by watch",
+      defaultText: "that of the first command with it",
     },
   ],
 } as const satisfies OptionGroup;
@@ -250,7 +251,8 @@ export const OPT_OUTS = {
       name: "contact",
       commands: ["contact-page"],
       takes: CONTACT,
-      help: "who answers complaints: an e-mail address or a URL; required",
+      help: "who answers complaints: an e-mail address or a URL",
+      defaultText: "that of the first command with it",
     },
     {
       name: "operator",

@@ -8,6 +8,7 @@ import { EXIT } from "../../../app/exit_codes.ts";
 import { connectBroker } from "../../../campaign/nats/connection.ts";
 import { prepareCampaign } from "../../../campaign/submit/prepare_campaign.ts";
 import { submitCampaign, type Submitted } from "../../../campaign/submit/submit.ts";
+import { contactReader, keepContact } from "../../../app/targets/kept_contact.ts";
 import type { OptionsOf } from "../../../app/options/option_table.ts";
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import type { CommandCall } from "../../options/command_line.ts";
@@ -24,6 +25,7 @@ export async function runCampaignSubmit({ args, allProtocols }: CommandCall): Pr
     warn: reportHarmless,
     note: given.given.has("quiet") ? () => {} : reportError,
     nameOf: typedNames("campaign submit", args),
+    keptContact: contactReader(),
   });
   const { options, spec: { name, parts } } = campaign;
   if (options.dryRun) {
@@ -32,6 +34,7 @@ export async function runCampaignSubmit({ args, allProtocols }: CommandCall): Pr
   }
   await using broker = await connectBroker(options, "blocksweep campaign submit");
   const submitted = await submitCampaign(broker, campaign, reportError);
+  keepContact(options.contact, options.quiet ? () => {} : reportLine);
   for (const line of keptLines(submitted, options, given.given)) reportLine(line);
   if (!options.quiet) reportLine(`campaign ${name}: ${submittedText(submitted, parts)}`);
   return EXIT.done;

@@ -5,6 +5,7 @@
  */
 import { writeTextFile } from "../../../app/environment.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
+import { readContact } from "../../../app/targets/kept_contact.ts";
 import { InputError } from "../../../core/errors.ts";
 import { contactPage } from "../../../web/report/contact_page.tsx";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
@@ -13,7 +14,7 @@ import { print } from "../../term/console.ts";
 /** Runs `contact-page`; returns the exit code. */
 export async function runContactPage(call: CommandCall): Promise<number> {
   const { options } = readCommandLine("contact-page", call);
-  const { contact, output } = options;
+  const { contact = await readContact(), output } = options;
   if (contact === undefined) {
     throw new InputError("Cannot make the page without --contact: who answers complaints");
   }

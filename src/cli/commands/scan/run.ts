@@ -23,9 +23,13 @@ import { endLines, exitCode, summary, unprobedLines } from "../../term/scan_summ
 import { countFigures } from "../../term/status_line.ts";
 import { useColor } from "../../term/server_description.ts";
 
+/** The code for the kept contact, which few scans need. */
+export const keptContacts = () => import("../../../app/targets/kept_contact.ts");
+
 /** Runs a scan, and reports its result; returns the exit code. */
 export async function execute(scan: PreparedScan): Promise<number> {
-  const { options: { verbose }, plan, report, databases, resumed } = scan;
+  const { options: { verbose, contact }, plan, report, databases, resumed } = scan;
+  const contacts = contact === undefined ? undefined : await keptContacts();
   let progress: Progress | undefined;
   let checkpoint = resumed?.path;
   const printResume = () => {
@@ -41,6 +45,7 @@ export async function execute(scan: PreparedScan): Promise<number> {
     const { end, state } = await runPreparedScan(scan, {
       signal: interrupt.signal,
       begin: (monitor) => {
+        contacts?.keepContact(contact, report);
         progress = showProgress(scan, monitor);
         return [progress.latest];
       },

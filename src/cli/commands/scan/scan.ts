@@ -13,7 +13,7 @@ import { readScan } from "../../../app/scan/read_scan.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import { outputColumns, print, reportError, reportLine, writeRows } from "../../term/console.ts";
-import { execute } from "./run.ts";
+import { execute, keptContacts } from "./run.ts";
 
 /** Runs `scan`; returns the exit code. */
 export async function runScanCommand(call: CommandCall): Promise<number> {
@@ -38,6 +38,7 @@ async function run({ args, allProtocols }: CommandCall, isPassing: boolean): Pro
     warn: reportLine,
     note: reportError,
     nameOf: typedNames("scan", args),
+    keptContact: async () => await (await keptContacts()).readContact(),
     terminal: outputColumns(),
     writeRows,
   }, isPassing);

@@ -10,6 +10,7 @@ import { runPreparedCrawl } from "../../../app/crawl/run_crawl.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
 import { onInterrupt } from "../../../app/interrupt_signals.ts";
 import { ServiceState } from "../../../app/service_state.ts";
+import { contactReader, keepContact } from "../../../app/targets/kept_contact.ts";
 import type { Clock } from "../../../net/clock.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
@@ -37,6 +38,7 @@ export async function runCrawl({ args, allProtocols }: CommandCall): Promise<num
     warn: reportLine,
     note: reportError,
     nameOf: typedNames("crawl", args),
+    keptContact: contactReader(),
     listenForInterrupt: () => onInterrupt(() => {}),
   });
   await using crawl = await prepareCrawl(request);
@@ -45,8 +47,12 @@ export async function runCrawl({ args, allProtocols }: CommandCall): Promise<num
 
 /** Runs a crawl, prints its events and its freshness, and reports its result; returns the exit code. */
 async function execute(crawl: PreparedCrawl): Promise<number> {
-  const { options: { json, quiet }, polls: { servers, network: { clock } }, perDay, limits } =
-    crawl;
+  const {
+    options: { json, quiet, contact },
+    polls: { servers, network: { clock } },
+    perDay,
+    limits,
+  } = crawl;
   using interrupt = onInterrupt(() => {});
   const printer = new EventPrinter(json || !Deno.stdout.isTerminal());
   const signal = AbortSignal.any([interrupt.signal, printer.signal]);
@@ -56,6 +62,7 @@ async function execute(crawl: PreparedCrawl): Promise<number> {
     onEvent: (event) => printer.add(event),
     begin: (counts, hasProgress, crawlStatus) => {
       service.ready({ hasProgress, status: () => freshnessLine(crawlStatus(), counts) });
+      keepContact(contact, quiet ? () => {} : reportLine);
       if (quiet) return;
       reportLine(crawlStartLine(servers.length, perDay, limits !== undefined));
       const report = () => {

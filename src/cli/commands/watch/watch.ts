@@ -6,6 +6,7 @@
 import { EXIT } from "../../../app/exit_codes.ts";
 import { onInterrupt } from "../../../app/interrupt_signals.ts";
 import { ServiceState } from "../../../app/service_state.ts";
+import { contactReader, keepContact } from "../../../app/targets/kept_contact.ts";
 import { type PreparedWatch, prepareWatch } from "../../../app/watch/prepare_watch.ts";
 import { readWatch } from "../../../app/watch/read_watch.ts";
 import { runPreparedWatch } from "../../../app/watch/run_watch.ts";
@@ -34,6 +35,7 @@ export async function runWatch({ args, allProtocols }: CommandCall): Promise<num
     warn: reportLine,
     note: reportError,
     nameOf: typedNames("watch", args),
+    keptContact: contactReader(),
     listenForInterrupt: () => onInterrupt(() => {}),
   });
   await using watch = await prepareWatch(request);
@@ -42,7 +44,7 @@ export async function runWatch({ args, allProtocols }: CommandCall): Promise<num
 
 /** Runs a watch, prints its events, and reports its result; returns the exit code. */
 async function execute(watch: PreparedWatch): Promise<number> {
-  const { servers, rules, options: { json, plain, quiet } } = watch;
+  const { servers, rules, options: { json, plain, quiet, contact } } = watch;
   using interrupt = onInterrupt(() => {});
   const atTerminal = Deno.stdout.isTerminal();
   const printer = new EventPrinter(json || !atTerminal);
@@ -58,6 +60,7 @@ async function execute(watch: PreparedWatch): Promise<number> {
       const status = () =>
         `${countOf(servers.length, "endpoint")}, ${countOf(counts.polls, "poll")}`;
       service.ready({ hasProgress, status });
+      keepContact(contact, quiet ? () => {} : reportLine);
       if (!quiet) reportLine(startLine(servers.length, rules));
       if (isLive && !signal.aborted) table.use(openTable(watch, counts));
     },

@@ -226,7 +226,9 @@ natsTest(
       );
     const nats = ["--nats", server.url];
     const submit = ["campaign", "submit", "10.0.0.0/23", "--name", "lab", ...nats];
+    submit.push("--contact", "abuse@example.org");
     const submitted = await run(submit, { permissions });
+    assertStringIncludes(submitted.stderr, "blocksweep: the contact is kept in ");
     assertEquals([submitted.code, submitted.stdout], [0, ""], submitted.stderr);
     const child = start(["campaign", "status", "--watch", ...nats], { permissions });
     const printed = new PrintedText(child, child.stdout);

@@ -207,7 +207,7 @@ export const ADAPTIVE = {
       commands: ["crawl"],
       takes: COUNT,
       defaultText: `${DEFAULTS.adaptive.netBudget}`,
-      help: "maximum number of probes of one round of discovery to a /24 in each protocol",
+      help: "maximum number of probes of one round of discovery to a /24; the protocols share it",
     },
     {
       name: "net-budget",

@@ -188,9 +188,8 @@ export class OptOutFile {
     } catch (error) {
       if (!this.#unresolved.has(name)) {
         this.report(
-          `blocksweep: cannot leave out "${name}", which opted out, at new addresses: ${
-            reason(error)
-          }`,
+          `blocksweep: new addresses of "${name}", which the opt-out file names, are not left out: ` +
+            reason(error),
         );
       }
       this.#unresolved.add(name);

@@ -201,7 +201,7 @@ Deno.test("names in the opt-out file are looked up in each minute, and keep the 
     found = [];
     assertEquals([await starts(), await starts()], [[1, 2], [1, 2]]);
     assertEquals(reported, [
-      'blocksweep: cannot leave out "play.example.org", which opted out, at new addresses: none',
+      'blocksweep: new addresses of "play.example.org", which the opt-out file names, are not left out: none',
     ]);
     await Deno.writeTextFile(path, "");
     assertEquals(await starts(), []);

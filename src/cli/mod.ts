@@ -5,6 +5,7 @@
  * @module
  */
 import config from "../../deno.json" with { type: "json" };
+import { closestName } from "../core/closest_name.ts";
 import { InputError, permissionText, ShortageError } from "../core/errors.ts";
 import { redact, redactError } from "../core/redact.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
@@ -180,11 +181,22 @@ function refuse([word]: readonly string[], name: string): void {
 }
 
 function unknownCommand(name: string): InputError {
+  if (name.startsWith("-")) return unknownOption(name);
   const meant = meantCommand(name);
   const [first] = name.split(" ");
   const help = GROUPED_COMMANDS.has(first) ? `${first} --help` : "--help";
   const hint = meant === undefined ? `${help} lists them` : `did you mean ${meant}?`;
   return new InputError(`Unknown command "${name}"; ${hint}`);
+}
+
+/** The error of an option without a command: an unknown one, or one that has to follow its command. */
+function unknownOption(typed: string): InputError {
+  const [option] = typed.split("=");
+  const meant = closestName(option, ["--help", "--version"]);
+  const hint = meant === undefined
+    ? "write the command first; --help lists them"
+    : `did you mean ${meant}?`;
+  return new InputError(`Unknown option ${option}; ${hint}`);
 }
 
 /** The first error, if closing resources failed too. */

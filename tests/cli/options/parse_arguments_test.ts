@@ -103,6 +103,8 @@ Deno.test("arguments that a command does not have are refused", async () => {
     ["--version x", 'Cannot use "x" with --version'],
     ["help scan x", 'Cannot use "x" with help'],
     ["help nonsense", 'Unknown command "nonsense"'],
+    ["--verison", "Unknown option --verison; did you mean --version?"],
+    ["--rate=5 scan 10.0.0.1", "Unknown option --rate; write the command first"],
     ["help campaign list x", 'Cannot use "x" with help'],
     ["help campaign lst", 'Unknown command "campaign lst"; did you mean campaign list?'],
     ["help list", 'Unknown command "list"; did you mean campaign list?'],

@@ -199,6 +199,27 @@ Deno.test("while the database is gone, pages say so, and another one in its plac
     });
   }));
 
+Deno.test("with --log-format json the address of the dashboard is a message, and standard output is empty", () =>
+  inFolder(async (folder) => {
+    const database = await fill(`${folder}/servers.db`);
+    const [port, json] = [freePort(), ["--log-format", "json"]];
+    const child = start(["serve", database, "--port", `${port}`, ...json], {
+      permissions: [`--allow-net=127.0.0.1:${port}`, `--allow-read=${database},${SRC}`],
+    });
+    const printed = new PrintedText(child, child.stderr);
+    await printed.until("Ctrl-C to end");
+    child.kill("SIGINT");
+    const [text, stdout, { code }] = await Promise.all([
+      printed.rest(),
+      new Response(child.stdout).text(),
+      child.status,
+    ]);
+    const { level, message, url } = JSON.parse(text);
+    const address = `http://127.0.0.1:${port}/`;
+    assertEquals([code, stdout, level, url], [130, "", "info", address]);
+    assertEquals(message, `servers.db: ${address} (Ctrl-C to end)`);
+  }));
+
 Deno.test("what cannot be served is exit code 2 before the start", () =>
   inFolder(async (folder) => {
     const database = await fill(`${folder}/servers.db`);

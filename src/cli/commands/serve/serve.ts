@@ -22,7 +22,7 @@ import { type DashboardData, DataError } from "../../../web/data/dashboard_data.
 import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
 import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
-import { print, programName, reportLine } from "../../term/console.ts";
+import { logsJson, print, programName, reportFigures, reportLine } from "../../term/console.ts";
 import { readStatusFiles } from "./status_files.ts";
 
 /** Runs `serve` until Ctrl-C; returns the exit code. */
@@ -52,7 +52,10 @@ export async function runServe(call: CommandCall): Promise<number> {
   const { signal } = interrupt;
   await using service = new ServiceState({ clock: systemClock, signal, warn: reportLine });
   service.ready({ hasProgress: () => answers(data) });
-  await print(`${site.database}: http://${placeText(hostname, served.port)}/ (Ctrl-C to end)`);
+  const url = `http://${placeText(hostname, served.port)}/`;
+  const line = `${site.database}: ${url} (Ctrl-C to end)`;
+  if (logsJson()) reportFigures(line, { url });
+  else await print(line);
   await aborted(signal);
   return EXIT.interrupted;
 }

@@ -7,7 +7,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
 import { drawFleet, type FleetHost } from "../../fleet/simulate/draw_fleet.ts";
-import { openFleet } from "../../fleet/simulate/open_fleet.ts";
+import { ifInUse, openFleet } from "../../fleet/simulate/open_fleet.ts";
 import {
   isFlawless,
   readCsv,
@@ -100,7 +100,11 @@ async function scanFleet(
   seed: number,
   scan: CommandCall,
 ): Promise<number> {
-  await using _fleet = await openFleet(hosts, { clock: systemClock, seed });
+  await using _fleet = await openFleet(hosts, {
+    clock: systemClock,
+    seed,
+    ifInUse: ifInUse(FLEET_RANGE),
+  });
   return await runPassingScan(scan);
 }
 

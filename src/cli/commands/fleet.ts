@@ -9,7 +9,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Faults } from "../../fleet/simulate/network/faults.ts";
 import { drawFleet, entriesOf } from "../../fleet/simulate/draw_fleet.ts";
 import { formatManifest } from "../../fleet/manifest.ts";
-import { type Fleet, openFleet } from "../../fleet/simulate/open_fleet.ts";
+import { type Fleet, ifInUse, openFleet } from "../../fleet/simulate/open_fleet.ts";
 import { WitnessLog } from "../../fleet/witness_log.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -52,6 +52,7 @@ async function simulate(options: OptionsOf<"fleet">): Promise<number> {
     faults: faultsOf(options),
     lab,
     witness,
+    ifInUse: `${ifInUse(options.range.text)}, or use another --range`,
   });
   const entries = entriesOf(hosts);
   // Written when every socket is open: the file signals that the fleet is ready.

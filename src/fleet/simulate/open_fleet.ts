@@ -32,6 +32,8 @@ export interface FleetOptions {
    * them.
    */
   readonly lab?: readonly { readonly address: number; readonly netmask: number }[];
+  /** What to do when an address is in use: the end of the error. Default: nothing. */
+  readonly ifInUse?: string;
 }
 
 /**
@@ -63,14 +65,29 @@ export async function openFleet(
       `Cannot announce ${formatEndpoint(loud.endpoint)} on a LAN: this needs --lab`,
     );
   }
+  try {
+    return new Fleet(hosts, await openFronts(hosts, options), options);
+  } catch (error) {
+    const isInUse = error instanceof InputError && error.cause instanceof Deno.errors.AddrInUse;
+    if (!isInUse || options.ifInUse === undefined) throw error;
+    throw new InputError(`${error.message}; ${options.ifInUse}`, { cause: error.cause });
+  }
+}
+
+async function openFronts(hosts: readonly FleetHost[], options: FleetOptions): Promise<Fronts> {
   const accepting = hosts.filter(({ streams }) => streams !== undefined);
   const streams = new ListenerPerHost(accepting.map(({ endpoint }) => endpoint));
   try {
-    return new Fleet(hosts, { datagrams: await openDatagrams(hosts, options), streams }, options);
+    return { datagrams: await openDatagrams(hosts, options), streams };
   } catch (error) {
     streams[Symbol.dispose]();
     throw error;
   }
+}
+
+/** What to do when an address of a range is in use. */
+export function ifInUse(range: string): string {
+  return `end the program that uses it, for example another fleet or demo in ${range}`;
 }
 
 async function openDatagrams(

@@ -4,6 +4,8 @@
  * src/cli/commands/fleet.ts, src/cli/commands/lan.ts and src/cli/commands/schema.ts.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { demoFleet } from "../../../src/cli/commands/demo.ts";
+import { formatAddress } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { readCsv, readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../../../src/core/record.ts";
@@ -296,6 +298,31 @@ Deno.test("an interrupted demo prints no command to continue, and leaves no chec
     const names = [...Deno.readDirSync(`${cwd}/demo`)].map(({ name }) => name).toSorted();
     assertEquals(names.filter((name) => !/^servers\.|^opt-out/.test(name)), []);
     assertEquals(names.filter((name) => name.includes("checkpoint")), []);
+  });
+});
+
+Deno.test("demo and fleet name the range and what to do when an address is in use", async () => {
+  await inFolder(async (folder) => {
+    const { endpoint } = demoFleet(20, 4711).find(({ streams }) => streams !== undefined)!;
+    const advice = "; end the program that uses it, for example another fleet or demo in";
+    const one = ["--range", "127.114.9.9", "--servers", "1", "--software", "vanilla"];
+    for (
+      const [args, address, port, end] of [
+        [
+          ["demo", "--servers", "20", "--seed", "4711"],
+          endpoint.address,
+          endpoint.port,
+          "127.16.0.0/16",
+        ],
+        [["fleet", ...one], 0x7f720909, 25565, "127.114.9.9, or use another --range"],
+      ] as const
+    ) {
+      using _other = Deno.listen({ hostname: formatAddress(address), port });
+      const { code, stderr } = await run(args, { cwd: folder });
+      assertEquals(code, 2, stderr);
+      assertStringIncludes(stderr, `Cannot open ${formatAddress(address)}:${port}: `);
+      assert(stderr.endsWith(`${advice} ${end}\n`), stderr);
+    }
   });
 });
 

@@ -90,6 +90,7 @@ export function opening<T>(endpoint: Endpoint, others: number, open: () => T): T
     const advice = /too many open files/i.test(message)
       ? `; ${others} are open: raise the limit (ulimit -n), or use fewer --servers, or --no-tcp`
       : "";
-    throw new InputError(`Cannot open ${formatEndpoint(endpoint)}: ${message}${advice}`);
+    const text = `Cannot open ${formatEndpoint(endpoint)}: ${message}${advice}`;
+    throw new InputError(text, { cause: error });
   }
 }

@@ -22,6 +22,7 @@ import {
 } from "../../app/query_endpoints.ts";
 import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
 import type { Located } from "../../app/targets/locate_server.ts";
+import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
 /** Maximum number of hosts that are queried at the same time. */
@@ -50,10 +51,39 @@ export async function runQuery({ args, allProtocols }: CommandCall): Promise<num
   await using rows = plans.length === 0
     ? undefined
     : await FoundRows.open(plans, options.append, { writeRows, report: reportLine });
-  const replied = await queryAll(hosts, printer(request, rows), request, interrupt.signal);
+  const show = printer(request, rows);
+  using wait = announceWait(request, reportLine, Deno.stderr.isTerminal());
+  const replied = await queryAll(
+    hosts,
+    async (...shown) => {
+      wait[Symbol.dispose]();
+      return await show(...shown);
+    },
+    request,
+    interrupt.signal,
+  );
   await rows?.close();
   if (interrupt.signal.aborted) return EXIT.interrupted;
   return replied ? EXIT.done : EXIT.failed;
+}
+
+/** Time until a line says what the query waits for, milliseconds. */
+const ANNOUNCED_MS = 1000;
+
+/**
+ * Prints what the query waits for on a terminal, after a second, unless the result is disposed before.
+ * It is disposed before the first host is shown, so that the line is never between rows.
+ */
+export function announceWait(
+  { options, network: { clock } }: QueryRequest,
+  show: (line: string) => void,
+  isTerminal: boolean,
+): Disposable {
+  if (options.quiet || !isTerminal) return { [Symbol.dispose]: () => {} };
+  const names = protocolsOf(options).map(({ name }) => name);
+  const hint = names.length > 1 ? ` (--protocol ${names[0]} queries only one)` : "";
+  const line = `waiting for replies in ${names.join(", ")}${hint}`;
+  return { [Symbol.dispose]: clock.after(ANNOUNCED_MS, () => show(line)) };
 }
 
 /** Prints the replies of a host; returns whether there were any. */

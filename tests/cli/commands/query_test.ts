@@ -1,8 +1,11 @@
 /** The query command over real connections, on loopback. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes, fail } from "@std/assert";
 import { parseAddress } from "../../../src/core/address.ts";
 import { locate } from "../../../src/app/targets/locate_server.ts";
 import { serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
+import { announceWait } from "../../../src/cli/commands/query.ts";
+import { readQuery } from "../../../src/app/query_endpoints.ts";
+import { readArgs, typedNames } from "../../../src/cli/options/parse_arguments.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { slp } from "../../../src/entry/protocols.ts";
 import { systemClock } from "../../../src/net/clock.ts";
@@ -14,6 +17,7 @@ import { queryServer } from "../../../src/scan/query_server.ts";
 import { openDns } from "../../fakes/dns.ts";
 import { IDENTITY, listenSlp, slpServer } from "../../fakes/slp.ts";
 import { run } from "../program.ts";
+import { ManualClock } from "../../fakes/manual_clock.ts";
 import { freePort } from "../../fakes/free_port.ts";
 
 const SLP = ["--protocol", "slp"];
@@ -95,6 +99,40 @@ Deno.test("query prints how connections ended, and fails", async () => {
   }
   const quiet = await run(["query", `127.0.0.1:${freed}`, ...SLP, "--quiet"]);
   assertEquals([quiet.code, quiet.stderr], [1, `blocksweep: no reply from 127.0.0.1:${freed}\n`]);
+});
+
+Deno.test("query prints what it waits for on a terminal after a second, if nothing was shown before", () => {
+  const lines: string[] = [];
+  const announce = (args: readonly string[], isTerminal: boolean) => {
+    const clock = new ManualClock();
+    const request = readQuery(readArgs("query", args), {
+      allProtocols: PROTOCOLS,
+      warn: fail,
+      note: fail,
+      nameOf: typedNames("query", args),
+    });
+    const network = { ...request.network, clock };
+    return {
+      clock,
+      wait: announceWait({ ...request, network }, (line) => lines.push(line), isTerminal),
+    };
+  };
+  const shown = announce(["127.0.0.1", "--protocol", "raknet,query"], true);
+  shown.clock.move(999);
+  assertEquals(lines, []);
+  shown.clock.move(1);
+  shown.clock.move(60_000);
+  assertEquals(lines, [
+    "waiting for replies in raknet, query (--protocol raknet queries only one)",
+  ]);
+  announce(["127.0.0.1", ...SLP], true).clock.move(1000);
+  assertEquals(lines.splice(0).slice(1), ["waiting for replies in slp"]);
+  announce(["127.0.0.1"], false).clock.move(1000);
+  announce(["127.0.0.1", "-q"], true).clock.move(1000);
+  const disposed = announce(["127.0.0.1"], true);
+  disposed.wait[Symbol.dispose]();
+  disposed.clock.move(1000);
+  assertEquals(lines, []);
 });
 
 Deno.test("query waits for a server up to --timeout", async () => {

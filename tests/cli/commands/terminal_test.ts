@@ -61,6 +61,19 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "a query without a reply prints what it waits for (script of util-linux)",
+  ignore: !HAS_SCRIPT,
+  fn: async () => {
+    const query = ["query", "127.109.1.9", "--protocol", "raknet", "--timeout", "2s"];
+    const text = await interrupted(
+      programWords(query, PERMISSIONS),
+      "waiting for replies in raknet",
+    );
+    assertEquals(text.match(/waiting for/g)?.length, 1, text);
+  },
+});
+
 /**
  * How often the tests press Ctrl-C: in about half of the runs, `deno task` sends the program a
  * second SIGINT.

@@ -39,7 +39,7 @@ const RULES: readonly (readonly [RegExp, Rule])[] = [
   [/\bserve\b/, { beside: /Ctrl-C to end/ }],
   [/ --dry-run| -sL/, TO_ITS_END],
   [/\bcurl .*127\.0\.0\.1:8420/, { codes: [0], after: ["deno task serve servers.db"] }],
-  [/\bcrawl\b/, { until: /believed/ }],
+  [/\bcrawl\b/, { until: /probably unchanged/ }],
   [/\b(watch|crawl)\b.*>>/, { until: /watching|polled/ }],
   [/\bcampaign work\b/, { until: /part/ }],
   [/\bcampaign collect\b/, { until: /collects results/, after: CAMPAIGN }],

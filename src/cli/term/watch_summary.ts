@@ -25,12 +25,10 @@ export function freshnessLine(
   { servers, believed, medianMs, p95Ms, discovery }: CrawlStatus,
   { polls }: Pick<WatchCounts, "polls">,
 ): string {
-  return `${(100 * believed).toFixed(1)} % of ${
-    countOf(servers, "server")
-  } believed; last probes ` +
-    `${ago(0, medianMs)} ago (median), ${ago(0, p95Ms)} (95th percentile); ${
-      countOf(polls, "poll")
-    }; ${discoveryText(discovery)}`;
+  return `${(100 * believed).toFixed(1)} % of ${countOf(servers, "server")} ` +
+    `probably unchanged since the last probe: ${ago(0, medianMs)} ago (median), ${
+      ago(0, p95Ms)
+    } (95th percentile); ${countOf(polls, "poll")}; ${discoveryText(discovery)}`;
 }
 
 /** The figures of {@linkcode freshnessLine}, for messages as JSON. */

@@ -84,7 +84,7 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     assertEquals(unsaved.length, 1, lines.join("\n"));
     assertStringIncludes(unsaved[0], `"${list}.crawl"`);
     assertStringIncludes(unsaved[0], "; the yield of discovery is not saved");
-    assertStringIncludes(lines[1], " % of 12 servers believed; last probes ");
+    assertStringIncludes(lines[1], " % of 12 servers probably unchanged since the last probe: ");
     assertEquals(await rowsOf(list, "select * from watch_spans"), []);
     const scans = await rowsOf(list, "select kind, config from scans where kind = 'watch'");
     assertEquals(scans.length, 2);
@@ -232,7 +232,7 @@ Deno.test("a crawl without IPv4 servers says that it discovers none", () => {
   assertEquals(crawlStartLine(3, 5000, false), without);
 });
 
-Deno.test("the line about freshness has the share of believed servers, and the ages of what is known", () => {
+Deno.test("the line about freshness has the share of servers that probably did not change, and the ages of the last probes", () => {
   const freshness = {
     servers: 1234,
     believed: 0.9731,
@@ -242,7 +242,7 @@ Deno.test("the line about freshness has the share of believed servers, and the a
   };
   assertEquals(
     freshnessLine(freshness, { polls: 1 }),
-    "97.3 % of 1,234 servers believed; last probes 90m ago (median), 12d (95th percentile); 1 poll; " +
-      "1,234 discovery probes, 113 found",
+    "97.3 % of 1,234 servers probably unchanged since the last probe: 90m ago (median), " +
+      "12d (95th percentile); 1 poll; 1,234 discovery probes, 113 found",
   );
 });

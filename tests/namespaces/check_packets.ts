@@ -2,10 +2,10 @@
 /**
  * Compares a capture of sent packets with the packets of a document:
  *
- *     deno run --allow-read check_packets.ts CAPTURE DOCUMENT
+ *     deno run --allow-read check_packets.ts CAPTURE DOCUMENT CAPTURE_OF_A_SCAN
  *
- * Prints payloads that the document lacks, and packets of the document that were not sent. Exits with 1
- * if there are any.
+ * Prints payloads that the document lacks, packets of the document that were not sent, and the most
+ * packets to a host in any second of the scan. Exits with 1 if there are faults.
  */
 
 /** A packet of the document: a block whose first line is its name, transport and sizes. */
@@ -17,11 +17,15 @@ interface Described {
   readonly bytes: RegExp;
 }
 
-/** A captured payload, hexadecimal. */
-interface Payload {
+/** A captured packet; its payload is hexadecimal. */
+interface Packet {
   readonly transport: string;
   readonly hex: string;
   readonly port: number;
+  /** Its receiver, hexadecimal. */
+  readonly host: string;
+  /** When it was sent, seconds. */
+  readonly at: number;
 }
 
 const BLOCK = /^```packet\n([^\n]+?): (UDP|TCP)(?:, ([\d or]+) bytes)?\n(.*?)^```$/gms;
@@ -44,21 +48,20 @@ function patternOf(token: string): string {
   return `(?:${token.slice(0, 2)})${token.slice(2)}`;
 }
 
-/** Reads the payloads of a capture of Ethernet frames. */
-function readPayloads(bytes: Uint8Array): Payload[] {
+/** Reads the packets of a capture of Ethernet frames. */
+function readPackets(bytes: Uint8Array): Packet[] {
   const view = new DataView(bytes.buffer);
-  const payloads: Payload[] = [];
+  const packets: Packet[] = [];
   for (let at = 24; at < bytes.length;) {
     const size = view.getUint32(at + 8, true);
-    const frame = bytes.subarray(at + 16, at + 16 + size);
-    payloads.push(...payloadOf(frame));
+    const sentAt = view.getUint32(at, true) + view.getUint32(at + 4, true) / 1e6;
+    packets.push(packetOf(bytes.subarray(at + 16, at + 16 + size), sentAt));
     at += 16 + size;
   }
-  return payloads;
+  return packets;
 }
 
-/** The payload of a frame; none if it is only a TCP segment without data. */
-function payloadOf(frame: Uint8Array): Payload[] {
+function packetOf(frame: Uint8Array, at: number): Packet {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
   const isV6 = view.getUint16(12) === 0x86dd;
   const isUdp = frame[isV6 ? 20 : 23] === 17;
@@ -67,18 +70,34 @@ function payloadOf(frame: Uint8Array): Payload[] {
   const header = isUdp ? 8 : 4 * (frame[start + 12] >> 4);
   const hex = frame.subarray(start + header, end).toHex();
   const transport = isUdp ? "UDP" : "TCP";
-  return hex === "" && !isUdp ? [] : [{ transport, hex, port: view.getUint16(start + 2) }];
+  const host = frame.subarray(...(isV6 ? [38, 54] : [30, 34])).toHex();
+  return { transport, hex, port: view.getUint16(start + 2), host, at };
 }
 
-function isPacket({ transport, sizes, bytes }: Described, payload: Payload): boolean {
+/** The most packets to one host in any second. */
+function mostInASecond(packets: readonly Packet[]): number {
+  const ofHost = Object.values(Object.groupBy(packets, ({ host }) => host)) as Packet[][];
+  return Math.max(...ofHost.map((sent) => {
+    let first = 0;
+    return Math.max(...sent.map(({ at }, i) => {
+      while (at - sent[first].at >= 1) first++;
+      return i - first + 1;
+    }));
+  }));
+}
+
+function isPacket({ transport, sizes, bytes }: Described, payload: Packet): boolean {
   const size = payload.hex.length / 2;
   return transport === payload.transport && bytes.test(payload.hex) &&
     (sizes.length === 0 || sizes.includes(size));
 }
 
-const [capture, document] = Deno.args;
+const [capture, document, scan] = Deno.args;
 const described = readDescribed(await Deno.readTextFile(document));
-const payloads = readPayloads(await Deno.readFile(capture));
+const packets = readPackets(await Deno.readFile(capture));
+const scanned = readPackets(await Deno.readFile(scan));
+// TCP segments without data are no messages.
+const payloads = packets.filter(({ transport, hex }) => transport === "UDP" || hex !== "");
 let faults = 0;
 const fault = (line: string) => {
   if (++faults <= 20) console.log(`  ${line}`);
@@ -98,6 +117,10 @@ for (const packet of described) {
     }
   }
 }
+const isUdp = ({ transport }: Packet) => transport === "UDP";
+const [perSecond, udpPerSecond] = [mostInASecond(scanned), mostInASecond(scanned.filter(isUdp))];
+console.log(`to a host in any second: at most ${perSecond} packets, ${udpPerSecond} over UDP`);
+if (perSecond > 15 || udpPerSecond > 5) fault("more packets to a host in a second than documented");
 console.log(
   `${payloads.length} payloads, ${described.length} packets in the document, ${faults} faults`,
 );

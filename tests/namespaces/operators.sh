@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Compares docs/operators.md with a capture: every packet of a scan of all protocols with the default
 # limits, of a scan with --verify and of lan has to be one of those in the document, and each of the
-# document's packets has to be sent. The other namespace contains simulated servers and silent hosts.
+# document's packets has to be sent. In the first scan, no host may get more packets in a second than
+# the document says. The other namespace contains simulated servers and silent hosts.
 # Needs root, iproute2 and tcpdump. The namespaces have no route to other networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -54,6 +55,7 @@ blocksweep() {
     main.ts "$@" --quiet
 }
 blocksweep scan 10.80.1.0/26 -o "$folder/servers.csv"
+cp "$folder/capture.pcap" "$folder/scan.pcap"
 blocksweep scan 10.80.1.64/29 --protocol sqp -p U:9000 -o "$folder/sqp.csv"
 blocksweep scan 10.80.1.0/26 --protocol raknet --verify --cooldown 1s -o "$folder/verified.csv"
 java=$(grep -m 1 '"software":"vanillaOld"' "$folder/servers.json" | sed -E 's/.*"host":"([^"]*)".*/\1/')
@@ -62,4 +64,4 @@ blocksweep lan --once 2 --no-sweep -o "$folder/lan.csv" >"$folder/lan.txt"
 kill -INT "$capture"
 wait "$capture" || true
 deno run --no-prompt --allow-read tests/namespaces/check_packets.ts "$folder/capture.pcap" \
-  docs/operators.md
+  docs/operators.md "$folder/scan.pcap"

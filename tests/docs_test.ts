@@ -271,12 +271,16 @@ async function testFiles(folder: string): Promise<string[]> {
 
 Deno.test("docs/operators.md names the default limits of a scan", () => {
   const guide = textOf("docs/operators.md");
+  const words = guide.replaceAll(/\s+/g, " ");
   const [, limits] = guide.split("### Rates\n");
   const listed = [...limits.matchAll(/^\|.*\| +([\d,]+) +\|$/gm)].map(([, number]) => number);
   const { hostRate, netRate, rate } = DEFAULT_SPEED;
   assertEquals(listed, [hostRate, netRate, rate].map(withCommas));
   assert(guide.includes(CLIENT_GUID.toString(16).replace(/(..)(?!$)/g, "$1 ")));
-  assert(guide.includes(`every ${DEFAULTS.watch.intervalMs / 1000} s by default`));
+  assert(words.includes(`every ${DEFAULTS.watch.intervalMs / 1000} s by default`));
+  const { portsAround, netBudget } = DEFAULTS.adaptive;
+  assert(words.includes(`up to ${2 * portsAround + 1} ports of each protocol, ${portsAround} on`));
+  assert(words.includes(`at most ${withCommas(netBudget)} probes in an adaptive scan`));
 });
 
 Deno.test("in tasks that run the program, the runtime's lines about downloads do not disturb its output", () => {

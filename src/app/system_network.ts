@@ -9,7 +9,7 @@ import { openGroupSocket, openLinkSocket, openSocket } from "../net/deno/udp_soc
 import type { Network } from "../net/network.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { resolveName, serviceFinder } from "./targets/dns_lookup.ts";
-import { OptOutFile } from "./targets/opt_out_file.ts";
+import { OptOutFile } from "./opt_outs/opt_out_file.ts";
 
 /** Options of the network of this machine. */
 export interface SystemNetworkOptions {

@@ -24,7 +24,7 @@ import {
 import { readTextFile, reason, userPath } from "../environment.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readHeaders, readSecret, readUrl } from "./webhook_secrets.ts";
-import { configurationPath } from "../targets/opt_out_file.ts";
+import { configurationPath } from "../opt_outs/opt_out_file.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 
 /** A webhook as the options describe it, with its secrets. */

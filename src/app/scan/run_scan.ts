@@ -38,7 +38,6 @@ import {
   type StartedScan,
   startScan,
 } from "./open_scan.ts";
-import { readChangedOptOuts } from "../targets/opt_out_file.ts";
 import type { PreparedScan } from "./prepare_scan.ts";
 import { adaptiveWork, type ScanWork, scanWork } from "./progress_meter.ts";
 import { scanInterviews } from "./scan_choice.ts";
@@ -166,6 +165,7 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
   });
   const further = options.begin?.(monitor) ?? [];
   await using followed = new AsyncDisposableStack();
+  const { readChangedOptOuts } = await import("../opt_outs/changed_opt_outs.ts");
   const onStart = (controls: ScanControls) => {
     options.onStart?.(controls);
     const report = (line: string) => scan.context.warn(`blocksweep: ${line}`);

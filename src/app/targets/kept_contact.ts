@@ -11,7 +11,7 @@ import type { CallContext } from "../call_context.ts";
 import { reason } from "../environment.ts";
 import { CONTACT } from "../options/domain_value_types.ts";
 import type { GivenOptions } from "../options/given_options.ts";
-import { configurationPath } from "./opt_out_file.ts";
+import { configurationPath } from "../opt_outs/opt_out_file.ts";
 import { withContact } from "./require_permission.ts";
 
 /** Returns a function that reads the kept contact at its first call: see {@linkcode readContact}. */

@@ -29,7 +29,7 @@ import type { CrawlStatus } from "../../watch/crawl_loop.ts";
 import { openWebhook, type WebhookSetup } from "../outputs/watch_webhook.ts";
 import { findAddedServers } from "../targets/added_servers.ts";
 import { MovedNames } from "../targets/moved_names.ts";
-import { readChangedOptOuts } from "../targets/opt_out_file.ts";
+import { readChangedOptOuts } from "../opt_outs/changed_opt_outs.ts";
 import type { PreparedWatch } from "./prepare_watch.ts";
 
 /** What follows a running watch: the terminal of a command, or a program. */

@@ -12,7 +12,7 @@ import {
   optOutLine,
   parseOptedOut,
   today,
-} from "../../app/targets/opt_out_file.ts";
+} from "../../app/opt_outs/opt_out_file.ts";
 import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";

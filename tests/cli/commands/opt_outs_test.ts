@@ -1,6 +1,6 @@
-/** Entries of the opt-out file. Covers src/app/targets/opt_out_file.ts. */
+/** Entries of the opt-out file. Covers src/app/opt_outs/opt_out_file.ts. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { optOutLine, parseOptOutEntries } from "../../../src/app/targets/opt_out_file.ts";
+import { optOutLine, parseOptOutEntries } from "../../../src/app/opt_outs/opt_out_file.ts";
 import { inFolder } from "../../app/resume/stopped_programs.ts";
 import { runHere } from "../run_here.ts";
 

@@ -1,7 +1,7 @@
 /** Files that users, other scanners and earlier runs have written. */
 import { readCrawlFile } from "../../../src/app/crawl/crawl_file.ts";
 import { formatConfig, parseConfig } from "../../../src/app/options/config_file.ts";
-import { optOutLine, parseOptOutEntries } from "../../../src/app/targets/opt_out_file.ts";
+import { optOutLine, parseOptOutEntries } from "../../../src/app/opt_outs/opt_out_file.ts";
 import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readOptions } from "../../../src/app/options/read_options.ts";
 import {

@@ -1,13 +1,13 @@
 /**
  * Entries that are added to the list of opt-outs while a scan or watch runs.
  *
- * Covers src/app/targets/opt_out_file.ts.
+ * Covers src/app/opt_outs/changed_opt_outs.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { type Address, parseAddress } from "../../../src/core/address.ts";
 import { scan } from "../../../src/library/scan.ts";
 import { watch } from "../../../src/library/watch.ts";
-import { readChangedOptOuts } from "../../../src/app/targets/opt_out_file.ts";
+import { readChangedOptOuts } from "../../../src/app/opt_outs/changed_opt_outs.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
 

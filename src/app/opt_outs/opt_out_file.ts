@@ -9,8 +9,6 @@ import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { decodeLatin1, oneLine } from "../../core/text.ts";
 import type { Clock } from "../../net/clock.ts";
-import type { Network } from "../../net/network.ts";
-import { eachSecond } from "../../scan/checkpoint/save_timer.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
 import { LINE_END, parseTargets, withLocation } from "../../targets/parse.ts";
 import { type Range, rangeOfOne } from "../../targets/ranges.ts";
@@ -53,9 +51,19 @@ export function optOutLine(word: string, date: string, from: string, why: string
  */
 export function parseOptedOut(word: string, budget?: RangeBudget): OptedOut {
   const targets = parseTargets(word, budget);
-  const ranges = targets.flatMap((target) => "range" in target ? target.range : []);
+  const ranges = targets.flatMap((target) => "range" in target ? unmapped(target.range) : []);
   const [name] = targets.flatMap((target) => "name" in target ? target.name : []);
   return { word, ranges, name };
+}
+
+/** The first IPv4-mapped IPv6 address: `::ffff:0.0.0.0`. */
+const MAPPED = 0xffffn << 32n;
+
+/** A range with IPv4-mapped IPv6 addresses (`::ffff:0:0/96`) as IPv4; other ranges as they are. */
+export function unmapped(range: Range): Range {
+  const { start, end } = range;
+  if (typeof start === "number" || start < MAPPED || BigInt(end) > MAPPED + 2n ** 32n) return range;
+  return { start: Number(start - MAPPED), end: Number(BigInt(end) - MAPPED) };
 }
 
 /**
@@ -180,9 +188,9 @@ export class OptOutFile {
     const before = this.#named.get(name) ?? [];
     this.#named.set(name, before);
     try {
-      const found = await this.lookups?.resolve(name) ?? [];
-      const added = found.filter((address) => !before.some(({ start }) => start === address));
-      before.push(...added.map(rangeOfOne));
+      const found = (await this.lookups?.resolve(name) ?? []).map(rangeOfOne).map(unmapped);
+      const added = found.filter((one) => !before.some(({ start }) => start === one.start));
+      before.push(...added);
       this.#found += added.length;
       this.#unresolved.delete(name);
     } catch (error) {
@@ -314,37 +322,6 @@ function linesOf(bytes: Uint8Array): { start: number; length: number }[] {
 /** The date of today in UTC. */
 export function today(): string {
   return new Date().toISOString().slice(0, 10);
-}
-
-/**
- * Compares the version of the list each second, and reads the list again after a change. A list that
- * cannot be read is reported once, and read again in the next second.
- *
- * @param add Called with all ranges of the list.
- * @returns Ends the comparisons.
- */
-export function readChangedOptOuts(
-  { optOuts, clock }: Pick<Network, "optOuts" | "clock">,
-  report: (line: string) => void,
-  add: (ranges: readonly Range[]) => void,
-): AsyncDisposable {
-  let [known, reported] = ["", ""];
-  const check = async () => {
-    try {
-      const version = await optOuts.version!();
-      if (version === known) return;
-      add(await optOuts.read());
-      [known, reported] = [version, ""];
-    } catch (error) {
-      const { message } = error as Error;
-      if (message !== reported) report(`${message}; new opt-outs in it are not obeyed yet`);
-      reported = message;
-    }
-  };
-  const end = optOuts.version === undefined
-    ? () => Promise.resolve()
-    : eachSecond(clock, undefined, check);
-  return { [Symbol.asyncDispose]: end };
 }
 
 /**

@@ -5,7 +5,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { OptOutFile, parseOptOutEntries } from "../../../src/app/targets/opt_out_file.ts";
+import { OptOutFile, parseOptOutEntries } from "../../../src/app/opt_outs/opt_out_file.ts";
+import type { Address } from "../../../src/core/address.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
@@ -180,7 +181,7 @@ Deno.test("a removed entry leaves what another program appends meanwhile, and th
 Deno.test("names in the opt-out file are looked up in each minute, and keep the addresses that they had", async () => {
   const path = await Deno.makeTempFile();
   const [reported, times] = [[] as string[], [0, 59_999, 60_000]];
-  let found: readonly number[] = [1];
+  let found: readonly Address[] = [0xffff_0000_0001n]; // ::ffff:0.0.0.1
   try {
     await Deno.writeTextFile(path, "play.example.org  2026-01-31  a@example.org  by mail\n");
     const resolve = () => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** Starts the program with the Deno of this package, and with the permissions of the command. */
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
@@ -12,36 +12,60 @@ const { always, others, fast, commands } = JSON.parse(
 /** Number of simulated servers that need no further permission. Some have several endpoints. */
 const MOST_SERVERS = 1000;
 
-/** The value of an option, as `--name VALUE` or `--name=VALUE`. */
+/** The value of an option, as `--name VALUE` or `--name=VALUE`; `undefined` without a value. */
 function valueOf(words, name) {
   const at = words.findIndex((word) => word === name || word.startsWith(`${name}=`));
-  return at < 0 ? undefined : words[at].slice(name.length + 1) || words[at + 1];
+  if (at < 0) return undefined;
+  return (words[at] === name ? words[at + 1] : words[at].slice(name.length + 1)) || undefined;
 }
 
 /** Whether the version is wanted. It names the engines, which depend on the permissions of a scan. */
 const isVersion = ([word]) => word === "--version" || word === "-V";
 
-/** The text of a file, `""` if it cannot be read: the program reports that. */
+/**
+ * The text of a file, `""` if it cannot be read: the program reports that. A pipe is left to the
+ * program, because it can be read only once.
+ */
 function textOf(path) {
   try {
-    return readFileSync(path, "utf8");
+    return statSync(path).isFile() ? readFileSync(path, "utf8") : "";
   } catch {
     return "";
   }
 }
 
-/** Whether the command line needs the permission of the task `fast`. */
-function needsFast(words) {
-  const engine = valueOf(words, "--engine");
-  if (engine !== undefined) return engine !== "portable";
-  if (valueOf(words, "--threads") !== undefined || isVersion(words)) return true;
-  // The endpoints of more servers share one socket, which the program opens through FFI.
-  if (words[0] === "fleet" && Number(valueOf(words, "--servers")) > MOST_SERVERS) return true;
-  const [resumed, config] = [valueOf(words, "--resume"), valueOf(words, "--config")];
-  // The list file of a scan begins with the options of the scan.
+/** The object in a text of JSON, an empty one if it is not valid: the program reports that. */
+function objectOf(text) {
+  try {
+    return Object(JSON.parse(text.replace(/^\ufeff/, "")));
+  } catch {
+    return {};
+  }
+}
+
+/** Whether a scan needs FFI: its options select an engine that does, or sender threads. */
+function isFastScan(words) {
+  const [resumed, file] = [valueOf(words, "--resume"), valueOf(words, "--config")];
+  const config = objectOf(textOf(file));
+  // The first line of a scan's list file contains the options of the scan.
   const [list] = resumed === undefined ? [""] : textOf(`${resumed}.list`).split("\n", 1);
-  const options = list + (config === undefined ? "" : textOf(config));
-  return /\b(?:engine|threads)\b"?\s*[:=]/.test(options);
+  const { options } = objectOf(list.replace(/^blocksweep rows /, ""));
+  const optionOf = (name) => valueOf(words, `--${name}`) ?? config[name] ?? options?.[name];
+  const [engine, threads] = [optionOf("engine"), optionOf("threads")];
+  return engine === undefined ? threads !== undefined : String(engine) !== "portable";
+}
+
+/** Whether the command line needs the permission of the task `fast`. */
+function needsFast(all) {
+  if (isVersion(all)) return true;
+  const end = all.indexOf("--");
+  const [command, ...words] = end < 0 ? all : all.slice(0, end);
+  if (command === "scan") return isFastScan(words);
+  if (command === "campaign" && words[0] === "work") {
+    return (valueOf(words, "--engine") ?? "portable") !== "portable";
+  }
+  // The endpoints of more servers share one socket, which the program opens through FFI.
+  return command === "fleet" && Number(valueOf(words, "--servers")) > MOST_SERVERS;
 }
 
 /** The arguments of Deno for a command line. */

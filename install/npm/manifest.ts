@@ -27,7 +27,7 @@ export function packageJson(dependencies: Dependencies): object {
 function taskFlags(): Map<string, string[]> {
   return new Map(
     Object.entries(PROJECT.tasks).flatMap(([name, { command = "" }]) => {
-      const [, flags] = /^deno run (.*) main\.ts \w+$/.exec(command) ?? [];
+      const [, flags] = /^deno run (.*) main\.ts [\w-]+$/.exec(command) ?? [];
       return flags === undefined ? [] : [[name, flags.split(" ")]];
     }),
   );

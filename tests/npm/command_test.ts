@@ -41,6 +41,18 @@ Deno.test("commands without a task, and wrong words, have the exit codes of the 
   assertStringIncludes(stderr, "the prefix must be 0 to 32");
 });
 
+Deno.test("opt-outs are added and listed, and the contact page is written", async () => {
+  const file = ["--opt-out-file", "opted-out.txt"];
+  const request = ["192.0.2.0/24", "--why", "mail", "--from", "Example Labs"];
+  await outputIn(INNER, COMMAND, "opt-out", "add", ...request, ...file);
+  assertStringIncludes(await outputIn(INNER, COMMAND, "opt-out", "list", ...file), "192.0.2.0/24");
+  // The default file and the kept contact are in a folder that variables name.
+  assertEquals(await outputIn(INNER, COMMAND, "opt-out", "list", "--json"), "");
+  const page = ["contact-page", "--contact", "abuse@example.org", "-o", "index.html"];
+  assertEquals(await outputIn(INNER, COMMAND, ...page), "");
+  assertStringIncludes(await Deno.readTextFile(`${INNER}/index.html`), "abuse@example.org");
+});
+
 /** The fast options of a scan, which need Linux. */
 const FAST = ["--engine", "udp", "--threads", "2", "--net-rate", "off", "--host-rate", "off"];
 

@@ -31,7 +31,7 @@ const REFUSED: readonly [args: readonly string[], permissions: readonly string[]
       "deno run or deno install",
     ],
     [
-      ["report", "rows.ndjson", "-o", "a.html"],
+      ["report", "rows.ndjson", "-o", "-"],
       INSTALLED.filter((one) => one !== "--allow-read"),
       'Cannot read "rows.ndjson": the permission is missing; add --allow-read=rows.ndjson to deno run',
     ],

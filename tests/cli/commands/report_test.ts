@@ -64,6 +64,7 @@ Deno.test("report refuses sources and outputs that it cannot use, with exit code
         [[empty, "-o", `${folder}/r.html`], `"${empty}": it contains no row of a server`],
         [[rows, "-o", rows], "it is the file that is read"],
         [[rows, "-o", `${folder}/servers.db`], "which is a database"],
+        [[rows, "-o", bad], `Cannot overwrite "${bad}": it is not an HTML page`],
         [[`${folder}/none.ndjson`, "-o", `${folder}/r.html`], "there is no such file"],
         [[`${folder}/none.db`, "-o", `${folder}/r.html`], "there is no such file"],
         [[rows, "-o", `${folder}/r.html`, "--geoip", rows], "it is no MaxMind DB file"],
@@ -78,4 +79,5 @@ Deno.test("report refuses sources and outputs that it cannot use, with exit code
     }
     const left = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(left, ["bad.json", "empty.csv", "rows.ndjson"]);
+    assertEquals(await Deno.readTextFile(bad), '{"a": 1}\n');
   }));

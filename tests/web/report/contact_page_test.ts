@@ -1,6 +1,6 @@
 /**
  * The page for people who are probed. Covers src/web/report/single_file.tsx and
- * src/cli/commands/report/contact_page.ts.
+ * src/cli/commands/report/contact_page.ts with page_output.ts.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -52,5 +52,39 @@ Deno.test("contact-page writes the page to a file or standard output", async () 
     const written = await runHere([...words, "-o", `${folder}/index.html`]);
     assertEquals([written.code, written.stdout], [0, ""]);
     assertEquals(`${await Deno.readTextFile(`${folder}/index.html`)}\n`, printed.stdout);
+  });
+});
+
+Deno.test("contact-page overwrites an HTML page or an empty file, and no other file", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/servers`;
+    const words = ["contact-page", "--contact", "abuse@example.org", "-o"];
+    const old = ["", "<!doctype html>\n", "\ufeff\n<!DOCTYPE  HTML PUBLIC>", "<html lang=en>"];
+    for (const text of old) {
+      await Deno.writeTextFile(file, text);
+      assertEquals(await runHere([...words, file]), { code: 0, stdout: "", stderr: "" }, text);
+      assertStringIncludes(await Deno.readTextFile(file), "abuse@example.org");
+    }
+    const others = [
+      "SQLite format 3\0",
+      "\ufeff",
+      " ",
+      "<htmlx>",
+      "key <!doctype html>",
+      "<?xml?>",
+    ];
+    for (const text of others) {
+      await Deno.writeTextFile(file, text);
+      const { code, stderr } = await runHere([...words, file]);
+      assertEquals(code, 2, text);
+      assertStringIncludes(
+        stderr,
+        `Cannot overwrite "${file}": it is not an HTML page; name anoth`,
+      );
+      assertEquals(await Deno.readTextFile(file), text);
+    }
+    const database = await runHere([...words, `${folder}/new.db`]);
+    assertEquals(database.code, 2);
+    assertStringIncludes(database.stderr, 'new.db", which is a database');
   });
 });

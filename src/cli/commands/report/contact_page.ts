@@ -10,6 +10,7 @@ import { InputError } from "../../../core/errors.ts";
 import { contactPage } from "../../../web/report/contact_page.tsx";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { print } from "../../term/console.ts";
+import { checkPageOutput } from "./page_output.ts";
 
 /** Runs `contact-page`; returns the exit code. */
 export async function runContactPage(call: CommandCall): Promise<number> {
@@ -18,6 +19,7 @@ export async function runContactPage(call: CommandCall): Promise<number> {
   if (contact === undefined) {
     throw new InputError("Cannot make the page without --contact: who answers complaints");
   }
+  await checkPageOutput(output);
   const html = contactPage({ ...options, contact });
   if (output === "-") await print(html);
   else await writeTextFile(output, html);

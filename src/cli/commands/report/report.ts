@@ -9,12 +9,11 @@ import { EXIT } from "../../../app/exit_codes.ts";
 import { placeLookup, readGeoipFiles } from "../../../app/geoip/places.ts";
 import { InputError } from "../../../core/errors.ts";
 import { countOf } from "../../../core/quantities.ts";
-import { redactUrl } from "../../../core/redact.ts";
-import { parseDatabaseLocation } from "../../../store/database_location.ts";
 import { ReportCollector } from "../../../web/report/report_data.ts";
 import { reportPage } from "../../../web/report/report_page.tsx";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { print, reportLine } from "../../term/console.ts";
+import { checkPageOutput } from "./page_output.ts";
 import { readSource } from "./report_source.ts";
 
 /** Runs `report`; returns the exit code. */
@@ -26,7 +25,13 @@ export async function runReport(call: CommandCall): Promise<number> {
       "Cannot make a report: name a database or a file of rows, for example servers.db",
     );
   }
-  checkOutput(source, output);
+  if (output === undefined) {
+    throw new InputError("Cannot make a report without a file for it: -o report.html");
+  }
+  if (isSameFile(source, output)) {
+    throw new InputError(`Cannot write the report to "${output}": it is the file that is read`);
+  }
+  await checkPageOutput(output);
   const { files, attributions } = await readGeoipFiles(options.geoip);
   const collector = new ReportCollector(limit, await placeLookup(files));
   const { name, trend } = await readSource(source, collector, reportLine);
@@ -47,16 +52,8 @@ export async function runReport(call: CommandCall): Promise<number> {
   return EXIT.done;
 }
 
-/** @throws InputError without an output, or for one that would destroy something else. */
-function checkOutput(source: string, output: string | undefined): asserts output is string {
-  if (output === undefined) {
-    throw new InputError("Cannot make a report without a file for it: -o report.html");
-  }
-  if (parseDatabaseLocation(output) !== undefined) {
-    throw new InputError(`Cannot write a report to "${redactUrl(output)}", which is a database`);
-  }
-  if (output === "-") return;
-  if (nodePath().resolve(userPath(output)) === nodePath().resolve(userPath(source))) {
-    throw new InputError(`Cannot write the report to "${output}": it is the file that is read`);
-  }
+/** Whether the output is the source; `-` is not a file. */
+function isSameFile(source: string, output: string): boolean {
+  const [read, written] = [source, output].map((path) => nodePath().resolve(userPath(path)));
+  return output !== "-" && read === written;
 }

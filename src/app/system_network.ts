@@ -29,7 +29,7 @@ export function systemNetwork(
 ): Network {
   let file: OptOutFile | undefined;
   const resolve = (name: string) => resolveName(name, allProtocols);
-  const lookups = { resolve, clock: systemClock };
+  const lookups = { resolve, findService: serviceFinder(), clock: systemClock };
   const optOuts = () => file ??= new OptOutFile(optOutFile, report, lookups);
   return {
     clock: systemClock,

@@ -290,3 +290,13 @@ export class AddressSet {
     return set.length > 0 && set.has(endpoints.address(i));
   }
 }
+
+/** The first IPv4-mapped IPv6 address: `::ffff:0.0.0.0`. */
+const MAPPED = 0xffffn << 32n;
+
+/** A range of IPv4-mapped IPv6 addresses (`::ffff:0:0/96`) as IPv4; other ranges as they are. */
+export function unmapped(range: Range): Range {
+  const { start, end } = range;
+  if (typeof start === "number" || start < MAPPED || BigInt(end) > MAPPED + 2n ** 32n) return range;
+  return { start: Number(start - MAPPED), end: Number(BigInt(end) - MAPPED) };
+}

@@ -8,11 +8,11 @@ import { nodePath, resolvePath } from "../../core/node_modules.ts";
 import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { decodeLatin1, oneLine } from "../../core/text.ts";
-import type { Clock } from "../../net/clock.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
 import { LINE_END, parseTargets, withLocation } from "../../targets/parse.ts";
-import { type Range, rangeOfOne } from "../../targets/ranges.ts";
+import { type Range, unmapped } from "../../targets/ranges.ts";
 import { env, reason, userPath } from "../environment.ts";
+import type { OptedOutNames, OptOutLookups } from "./opted_out_names.ts";
 
 /** What opts out: ranges of addresses, or a host name. */
 export interface OptedOut {
@@ -56,16 +56,6 @@ export function parseOptedOut(word: string, budget?: RangeBudget): OptedOut {
   return { word, ranges, name };
 }
 
-/** The first IPv4-mapped IPv6 address: `::ffff:0.0.0.0`. */
-const MAPPED = 0xffffn << 32n;
-
-/** A range with IPv4-mapped IPv6 addresses (`::ffff:0:0/96`) as IPv4; other ranges as they are. */
-export function unmapped(range: Range): Range {
-  const { start, end } = range;
-  if (typeof start === "number" || start < MAPPED || BigInt(end) > MAPPED + 2n ** 32n) return range;
-  return { start: Number(start - MAPPED), end: Number(BigInt(end) - MAPPED) };
-}
-
 /**
  * Parses an opt-out file. Blank lines and lines that begin with `#` are skipped.
  *
@@ -86,33 +76,14 @@ export function parseOptOutEntries(text: string, source: string, first = 0): Opt
   });
 }
 
-/** Looks up the host names of an opt-out file. */
-export interface OptOutLookups {
-  /**
-   * Finds the addresses of a name.
-   *
-   * @throws InputError when there are none.
-   */
-  readonly resolve: (name: string) => Promise<readonly Address[]>;
-  readonly clock: Clock;
-}
-
-/** Names are looked up again after this time, milliseconds. */
-const LOOKUP_MS = 60_000;
-/** Maximum number of concurrent lookups. */
-const MAX_LOOKUPS = 16;
-
 /** The file in the configuration folder that keeps addresses that opted out. */
 export class OptOutFile {
   readonly #path: string;
-  /** The addresses that names have had. */
-  readonly #named = new Map<string, Range[]>();
-  readonly #unresolved = new Set<string>();
+  /** The names in the file; `undefined`: it has had none. */
+  #names: OptedOutNames | undefined;
   /** The file when it was last read. */
   #parsed: { readonly text: string; readonly entries: OptOutEntry[] } = { text: "", entries: [] };
   #wasRead = false;
-  /** Number of addresses that lookups have found. */
-  #found = 0;
   readonly #noted = new Set<Address>();
   /** Addresses that are to be appended. */
   #pending: Address[] = [];
@@ -173,50 +144,28 @@ export class OptOutFile {
   async read(): Promise<Range[]> {
     const entries = await this.entries();
     const names = new Set(entries.flatMap(({ name }) => name ?? []));
-    for (const name of this.#named.keys()) if (!names.has(name)) this.#named.delete(name);
-    const waiting = names.values();
-    const work = async () => {
-      for (const name of waiting) await this.#lookUp(name);
-    };
-    const lookups = Promise.all(Array.from({ length: MAX_LOOKUPS }, work));
+    if (names.size > 0 && this.lookups !== undefined) {
+      const { OptedOutNames } = await import("./opted_out_names.ts");
+      this.#names ??= new OptedOutNames(this.lookups, this.report);
+    }
+    this.#names?.set(names);
+    const lookups = this.#names?.lookUp();
     if (!this.#wasRead) await lookups;
     this.#wasRead = true;
-    return [...entries.flatMap(({ ranges }) => ranges), ...[...this.#named.values()].flat()];
-  }
-
-  async #lookUp(name: string): Promise<void> {
-    const before = this.#named.get(name) ?? [];
-    this.#named.set(name, before);
-    try {
-      const found = (await this.lookups?.resolve(name) ?? []).map(rangeOfOne).map(unmapped);
-      const added = found.filter((one) => !before.some(({ start }) => start === one.start));
-      before.push(...added);
-      this.#found += added.length;
-      this.#unresolved.delete(name);
-    } catch (error) {
-      if (!this.#unresolved.has(name)) {
-        this.report(
-          `blocksweep: new addresses of "${name}", which the opt-out file names, are not left out: ` +
-            reason(error),
-        );
-      }
-      this.#unresolved.add(name);
-    }
+    return [...entries.flatMap(({ ranges }) => ranges), ...this.#names?.ranges ?? []];
   }
 
   /**
-   * A text that differs after the file has changed, or a lookup has found addresses, and each minute
-   * if the file has names.
+   * A text that differs after the file has changed, or a lookup has found addresses. Each minute the
+   * first call begins the lookups.
    */
   async version(): Promise<string> {
     const { size, mtime, ino } = await Deno.stat(this.#path).catch((error) => {
       if (error instanceof Deno.errors.NotFound) return { size: 0, mtime: null, ino: null };
       throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
     });
-    const minute = this.#named.size === 0 || this.lookups === undefined
-      ? 0
-      : Math.floor(this.lookups.clock.now() / LOOKUP_MS);
-    return [size, mtime?.getTime(), ino, minute, this.#found].join();
+    void this.#names?.lookUp();
+    return [size, mtime?.getTime(), ino, this.#names?.found ?? 0].join();
   }
 
   /**

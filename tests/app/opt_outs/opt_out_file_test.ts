@@ -1,14 +1,6 @@
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { OptOutFile, parseOptOutEntries } from "../../../src/app/opt_outs/opt_out_file.ts";
-import type { Address } from "../../../src/core/address.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { systemClock } from "../../../src/net/clock.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 import { run } from "../../cli/program.ts";
 
@@ -173,39 +165,6 @@ Deno.test("a removed entry leaves what another program appends meanwhile, and th
       `# é\r\n${" ".repeat(15)}\r\n\n10.0.0.2  x\n${" ".repeat(20)}\n10.0.0.3  z\n`,
     );
     assertEquals((await other.read()).map(({ start }) => start), [0x0a000002, 0x0a000003]);
-  } finally {
-    await Deno.remove(path);
-  }
-});
-
-Deno.test("names in the opt-out file are looked up in each minute, and keep the addresses that they had", async () => {
-  const path = await Deno.makeTempFile();
-  const [reported, times] = [[] as string[], [0, 59_999, 60_000]];
-  let found: readonly Address[] = [0xffff_0000_0001n]; // ::ffff:0.0.0.1
-  try {
-    await Deno.writeTextFile(path, "play.example.org  2026-01-31  a@example.org  by mail\n");
-    const resolve = () => {
-      return found.length > 0 ? Promise.resolve(found) : Promise.reject(new InputError("none"));
-    };
-    const clock = { ...systemClock, now: () => times[0] };
-    const list = new OptOutFile(path, (line) => reported.push(line), { resolve, clock });
-    const starts = async () => (await list.read()).map(({ start }) => start);
-    assertEquals(await starts(), [1]);
-    const versions: string[] = [];
-    for (; times.length > 0; times.shift()) versions.push(await list.version());
-    assertEquals(versions.map((one) => one === versions[0]), [true, true, false]);
-    found = [2, 1];
-    const before = await list.version();
-    assertEquals(await starts(), [1], "it does not wait for the lookup");
-    assert(await list.version() !== before, "the lookup has found an address");
-    assertEquals(await starts(), [1, 2]);
-    found = [];
-    assertEquals([await starts(), await starts()], [[1, 2], [1, 2]]);
-    assertEquals(reported, [
-      'blocksweep: new addresses of "play.example.org", which the opt-out file names, are not left out: none',
-    ]);
-    await Deno.writeTextFile(path, "");
-    assertEquals(await starts(), []);
   } finally {
     await Deno.remove(path);
   }

@@ -84,6 +84,12 @@ export class OptOutFile {
   /** The file when it was last read. */
   #parsed: { readonly text: string; readonly entries: OptOutEntry[] } = { text: "", entries: [] };
   #wasRead = false;
+  /** The text of the file at the last call of `read()`. */
+  #seen = "";
+  /** Whether that call left out a last line without a line end. */
+  #isHeld = false;
+  /** Number of versions that differ only to have such a line read again. */
+  #rechecks = 0;
   readonly #noted = new Set<Address>();
   /** Addresses that are to be appended. */
   #pending: Address[] = [];
@@ -114,10 +120,14 @@ export class OptOutFile {
    * @throws InputError when the file cannot be read, so that no address in it is probed by mistake.
    */
   async entries(): Promise<OptOutEntry[]> {
+    return this.#parse(await this.#readText());
+  }
+
+  async #readText(): Promise<string> {
     try {
-      return this.#parse(await Deno.readTextFile(this.#path));
+      return await Deno.readTextFile(this.#path);
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return [];
+      if (error instanceof Deno.errors.NotFound) return "";
       if (error instanceof Deno.errors.NotCapable || error instanceof InputError) throw error;
       throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
     }
@@ -139,10 +149,20 @@ export class OptOutFile {
    * call waits for lookups, because slow name servers must not delay ranges that were added since. A
    * name that cannot be resolved is reported once.
    *
+   * Later calls leave out a last line without a line end until it stays the same, because a program
+   * may still be writing it: `192.0.2.0/2` would become `192.0.2.0/28`.
+   *
    * @throws InputError when the file cannot be read.
    */
   async read(): Promise<Range[]> {
-    const entries = await this.entries();
+    const text = await this.#readText();
+    const isSettled = !this.#wasRead || text === this.#seen;
+    this.#seen = text;
+    const whole = isSettled
+      ? text
+      : text.slice(0, Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
+    this.#isHeld = whole !== text;
+    const entries = this.#parse(whole);
     const names = new Set(entries.flatMap(({ name }) => name ?? []));
     if (names.size > 0 && this.lookups !== undefined) {
       const { OptedOutNames } = await import("./opted_out_names.ts");
@@ -156,8 +176,8 @@ export class OptOutFile {
   }
 
   /**
-   * A text that differs after the file has changed, or a lookup has found addresses. Each minute the
-   * first call begins the lookups.
+   * A text that differs after the file has changed, or a lookup has found addresses, or a last line
+   * was left out. Each minute the first call begins the lookups.
    */
   async version(): Promise<string> {
     const { size, mtime, ino } = await Deno.stat(this.#path).catch((error) => {
@@ -165,7 +185,8 @@ export class OptOutFile {
       throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
     });
     void this.#names?.lookUp();
-    return [size, mtime?.getTime(), ino, this.#names?.found ?? 0].join();
+    if (this.#isHeld) this.#rechecks++;
+    return [size, mtime?.getTime(), ino, this.#names?.found ?? 0, this.#rechecks].join();
   }
 
   /**

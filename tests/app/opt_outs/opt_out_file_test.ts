@@ -194,3 +194,33 @@ Deno.test("an opt-out file that changed is read with its new lines, and its erro
     await Deno.remove(path);
   }
 });
+
+Deno.test("a last line that is still being written opts out nothing, until it stays the same", async () => {
+  const path = await Deno.makeTempFile();
+  const list = new OptOutFile(path, fail);
+  /** The addresses of each check after a text was appended. */
+  const sizesAfter = async (text: string) => {
+    await Deno.writeTextFile(path, text, { append: true });
+    const sizes: bigint[] = [];
+    for (let known = "", i = 0; i < 4; i++) {
+      const version = await list.version();
+      if (version === known) break;
+      known = version;
+      const ranges = await list.read();
+      sizes.push(ranges.reduce((sum, { start, end }) => sum + BigInt(end) - BigInt(start), 0n));
+    }
+    return sizes;
+  };
+  try {
+    await Deno.writeTextFile(path, "127.9.1.1");
+    assertEquals((await list.read()).length, 1, "at the start all lines count");
+    assertEquals(await sizesAfter("\n127.9.3.0/2"), [1n, 1n + 2n ** 30n]);
+    await Deno.writeTextFile(path, "127.9.1.1\n");
+    await list.read();
+    await Deno.writeTextFile(path, "127.9.3.0/2", { append: true });
+    assertEquals((await list.read()).length, 1);
+    assertEquals(await sizesAfter("8  by mail\n"), [17n]);
+  } finally {
+    await Deno.remove(path);
+  }
+});

@@ -5,7 +5,7 @@
  * @module
  */
 import { nodePath, resolvePath } from "../../core/node_modules.ts";
-import { type Address, formatAddress, isLoopback } from "../../core/address.ts";
+import { type Address, formatAddress, isLoopback, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { decodeLatin1, oneLine } from "../../core/text.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
@@ -56,6 +56,15 @@ export function parseOptedOut(word: string, budget?: RangeBudget): OptedOut {
   return { word, ranges, name };
 }
 
+/** @throws InputError for `127.0.0.1 - 127.0.0.9`, which would opt out only the first address. */
+function refuseSpaces(word: string, rest: string): void {
+  const [last] = /(?<=^[-–]\s*)[^\s-–]\S*/.exec(rest) ?? [];
+  if (last === undefined || parseAddress(last) === undefined) return;
+  throw new InputError(
+    `Cannot parse "${word} ${rest}": write the range without spaces, as in ${word}-${last}`,
+  );
+}
+
 /**
  * Parses an opt-out file. Blank lines and lines that begin with `#` are skipped.
  *
@@ -71,7 +80,10 @@ export function parseOptOutEntries(text: string, source: string, first = 0): Opt
     if (trimmed === "" || trimmed.startsWith("#")) return [];
     const [, word, rest] = /^(\S+)\s*(.*)$/s.exec(trimmed)!;
     const [, date = null, from = null, why = rest] = FIELDS.exec(rest) ?? [];
-    const parsed = withLocation(`${source}:${line + 1}`, () => parseOptedOut(word, budget));
+    const parsed = withLocation(`${source}:${line + 1}`, () => {
+      refuseSpaces(word, rest);
+      return parseOptedOut(word, budget);
+    });
     return [{ ...parsed, line, date, from, why }];
   });
 }

@@ -1,6 +1,7 @@
 /** Entries of the opt-out file. Covers src/app/opt_outs/opt_out_file.ts. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { optOutLine, parseOptOutEntries } from "../../../src/app/opt_outs/opt_out_file.ts";
+import { InputError } from "../../../src/core/errors.ts";
 import { inFolder } from "../../app/resume/stopped_programs.ts";
 import { runHere } from "../run_here.ts";
 
@@ -94,4 +95,16 @@ Deno.test("an entry stays one line, whatever its person and reason contain", () 
     parseOptOutEntries(line, "f").map(({ word, from, why }) => [word, from, why]),
     [["10.0.0.1", "a␍␊b", "c␊10.0.0.2␤d"]],
   );
+});
+
+Deno.test("a range with spaces around its dash is refused, not read as one address with a reason", () => {
+  for (
+    const line of ["127.0.0.1 - 127.0.0.9", "fc00::1 -fc00::9  by mail", "127.0.0.1\t–  127.0.0.9"]
+  ) {
+    assertThrows(
+      () => parseOptOutEntries(`10.0.0.1  - 9 servers\n${line}`, "f"),
+      InputError,
+      "write the range without spaces",
+    );
+  }
 });

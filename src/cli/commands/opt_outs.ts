@@ -69,6 +69,7 @@ export function runOptOutRemove(call: CommandCall): Promise<number> {
   const wanted = named(words, "remove an opt-out");
   const file = new OptOutFile(optOutFile, reportLine);
   const missing: string[] = [];
+  let left: readonly OptOutEntry[] = [];
   changed(file, () =>
     file.remove((entries) => {
       const chosen = wanted.map((one) => {
@@ -79,7 +80,9 @@ export function runOptOutRemove(call: CommandCall): Promise<number> {
         }
         return same;
       });
-      return missing.length > 0 ? [] : chosen.flat();
+      const removed = missing.length > 0 ? [] : chosen.flat();
+      left = entries.filter((entry) => !removed.includes(entry));
+      return removed;
     }));
   if (missing.length > 0) {
     reportError(
@@ -87,7 +90,11 @@ export function runOptOutRemove(call: CommandCall): Promise<number> {
     );
     return Promise.resolve(EXIT.failed);
   }
-  if (!quiet) wanted.forEach(({ word }) => reportLine(`${word}: removed from ${file.path}`));
+  for (const one of quiet ? [] : wanted) {
+    const other = overlapping(left, one);
+    const still = other && `; the entry "${other.word}" still opts out addresses of it`;
+    reportLine(`${one.word}: removed from ${file.path}${still ?? ""}`);
+  }
   return Promise.resolve(EXIT.done);
 }
 

@@ -108,3 +108,16 @@ Deno.test("a range with spaces around its dash is refused, not read as one addre
     );
   }
 });
+
+Deno.test("opt-out remove names an entry that still opts out what it removed", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/out.txt`;
+    await optOut(file, "add", "127.9.0.1", "127.9.0.0/16", "127.8.0.1", ...REQUEST, "-q");
+    const { code, error } = await optOut(file, "remove", "127.9.0.1", "127.8.0.1");
+    assertEquals([code, error.split("\n")], [0, [
+      `127.9.0.1: removed from ${file}; the entry "127.9.0.0/16" still opts out addresses of it`,
+      `127.8.0.1: removed from ${file}`,
+      "",
+    ]]);
+  });
+});

@@ -137,6 +137,11 @@ export class OptOutFile {
 
   async #readText(): Promise<string> {
     try {
+      const { isFile } = await Deno.stat(this.#path);
+      // reading a named pipe would wait for a writer, without end
+      if (!isFile && await Deno.realPath(this.#path) !== "/dev/null") {
+        throw new InputError(`Cannot read "${this.#path}": it is not a regular file`);
+      }
       return await Deno.readTextFile(this.#path);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return "";

@@ -224,3 +224,30 @@ Deno.test("a last line that is still being written opts out nothing, until it st
     await Deno.remove(path);
   }
 });
+
+Deno.test({
+  name: "an opt-out file that is a named pipe is refused, and /dev/null is empty",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    const folder = await Deno.makeTempDir();
+    const path = `${folder}/pipe`;
+    try {
+      assertEquals((await new Deno.Command("mkfifo", { args: [path] }).output()).code, 0);
+      const writer = await Deno.open(path, { read: true, write: true });
+      const reading = new OptOutFile(path, fail).read();
+      reading.catch(() => {}).finally(() => writer.close());
+      await writer.write(new TextEncoder().encode("10.0.0.1\n"));
+      await assertRejects(
+        () => reading,
+        InputError,
+        `Cannot read "${path}": it is not a regular file`,
+      );
+      await Deno.symlink("/dev/null", `${folder}/null`);
+      for (const empty of ["/dev/null", `${folder}/null`]) {
+        assertEquals(await new OptOutFile(empty, fail).entries(), []);
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});

@@ -7,8 +7,11 @@
  *
  * @module
  */
-import type { Clock } from "../net/clock.ts";
+import { type Clock, sleep } from "../net/clock.ts";
 import { env, reason } from "./environment.ts";
+
+/** Maximum wait for the last message at the end of the program, milliseconds. */
+const LAST_MESSAGE_MS = 1000;
 
 /** A running service, as its manager sees it. */
 export interface RunningService {
@@ -24,7 +27,7 @@ export interface ServiceStateOptions {
   readonly clock: Pick<Clock, "after">;
   /** Aborted when the service begins to end. */
   readonly signal: AbortSignal;
-  /** Receives a line when the service manager is not reachable. */
+  /** Receives a line when the service manager becomes unreachable. */
   readonly warn: (line: string) => void;
   /** Returns a variable of the environment. Default: that of this process. */
   readonly variable?: (name: "NOTIFY_SOCKET" | "WATCHDOG_USEC") => string | undefined;
@@ -42,6 +45,7 @@ export class ServiceState implements AsyncDisposable {
   readonly #options: ServiceStateOptions;
   #socket: NotifySocket | undefined;
   #sent: Promise<void> = Promise.resolve();
+  #isFailing = false;
   #cancel = () => {};
   #rounds = 0;
   #seenRounds = 0;
@@ -92,28 +96,31 @@ export class ServiceState implements AsyncDisposable {
     });
   }
 
+  /** Sends a message after the earlier ones. The service manager may be reachable again later. */
   #send(text: string): void {
     const socket = this.#socket;
-    this.#sent = this.#sent.then(() => socket?.send(text)).then(() => {}, (error) => {
-      this.#close();
-      this.#fail(error);
+    this.#sent = this.#sent.then(() => socket?.send(text)).then(() => {
+      this.#isFailing = false;
+    }, (error) => {
+      if (this.#socket !== undefined) this.#fail(error); // else the end may have cancelled the message
     });
   }
 
   #fail(error: unknown): void {
+    if (this.#isFailing) return;
+    this.#isFailing = true;
     this.#options.warn(`blocksweep: cannot notify the service manager: ${reason(error)}`);
   }
 
-  #close(): void {
-    this.#cancel();
-    this.#socket?.[Symbol.dispose]();
-    this.#socket = undefined;
-  }
-
-  /** Closes the socket after the last message. */
+  /** Closes the socket after the last message, or after a second if the socket accepts none. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#sent;
-    this.#close();
+    const socket = this.#socket;
+    this.#socket = undefined; // no message follows
+    this.#cancel();
+    const sent = new AbortController();
+    void this.#sent.then(() => sent.abort());
+    await sleep(this.#options.clock, LAST_MESSAGE_MS, sent.signal);
+    socket?.[Symbol.dispose]();
   }
 }
 

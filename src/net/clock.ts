@@ -77,7 +77,11 @@ async function runIterations(): Promise<void> {
 }
 
 /** Waits for `ms` milliseconds, or until the signal aborts. */
-export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(
+  clock: Pick<Clock, "after">,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const done = () => {

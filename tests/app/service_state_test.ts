@@ -8,10 +8,11 @@ import { sleep } from "../../src/net/clock.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 /** A service whose messages are kept. Its watchdog expects a message every 10 s. */
-function service(variables: Record<string, string> = { NOTIFY_SOCKET: "/x" }, fails = false) {
+function service(variables: Record<string, string> = { NOTIFY_SOCKET: "/x" }) {
   const clock = new FakeNetwork(1);
   const ending = new AbortController();
   const [sent, lines]: [string[], string[]] = [[], []];
+  const socket = { accepts: () => Promise.resolve() };
   const state = new ServiceState({
     clock,
     signal: ending.signal,
@@ -19,15 +20,14 @@ function service(variables: Record<string, string> = { NOTIFY_SOCKET: "/x" }, fa
     variable: (name) =>
       new Map(Object.entries({ WATCHDOG_USEC: "10000000", ...variables })).get(name),
     open: (place) => ({
-      send: (text) => {
-        if (fails) return Promise.reject(new Error("No such file or directory (os error 2)"));
+      send: async (text) => {
+        await socket.accepts();
         sent.push(text);
-        return Promise.resolve();
       },
       [Symbol.dispose]: () => sent.push(`closed ${place}`),
     }),
   });
-  return { state, clock, ending, sent, lines };
+  return { state, clock, ending, sent, lines, socket };
 }
 
 Deno.test("the watchdog gets a message in half of its time while there is progress, and none without", async () => {
@@ -82,11 +82,34 @@ Deno.test("nothing is sent without a socket, and no watchdog runs without its ti
 });
 
 Deno.test("a service manager that is not reachable is reported once, and ends nothing", async () => {
-  const { state, clock, lines, ending } = service(undefined, true);
+  const { state, clock, sent, lines, ending, socket } = service();
+  const { accepts } = socket;
+  socket.accepts = () => Promise.reject(new Error("No such file or directory (os error 2)"));
   state.ready({ hasProgress: () => true });
-  await clock.run(sleep(clock, 60_000));
+  await clock.run(sleep(clock, 14_999));
+  assertEquals([sent, lines.length], [[], 1]);
+  socket.accepts = accepts;
+  await clock.run(sleep(clock, 10_000));
+  assertEquals(sent, ["WATCHDOG=1", "WATCHDOG=1"]);
   ending.abort();
   await state[Symbol.asyncDispose]();
   assertEquals(lines.length, 1);
   assertMatch(lines[0], /^blocksweep: cannot notify the service manager: No such file/);
+});
+
+Deno.test("a full socket of the service manager delays the end by a second", async () => {
+  const { state, clock, sent, lines, ending, socket } = service({
+    NOTIFY_SOCKET: "/x",
+    WATCHDOG_USEC: "",
+  });
+  const full = Promise.withResolvers<void>();
+  socket.accepts = () => full.promise;
+  state.ready({ hasProgress: () => true });
+  ending.abort();
+  const start = clock.now();
+  await clock.run(state[Symbol.asyncDispose]());
+  assertEquals([clock.now() - start, sent], [1000, ["closed /x"]]);
+  full.reject(new Error("operation canceled"));
+  await clock.run(sleep(clock, 60_000));
+  assertEquals([sent.length, lines], [1, []]);
 });

@@ -98,19 +98,24 @@ export function newWatchCounts(): WatchCounts {
 
 /**
  * Returns a function that reports whether a watch has made progress since its last call: its loop has
- * run, and a poll has ended unless none was due.
+ * run, and a poll has ended within the time of the longest poll, unless none was due.
+ *
+ * @param longestPollMs Maximum duration of a poll of an unresponsive server, milliseconds.
  */
 export function pollProgress(
   counts: WatchCounts,
   tasks: { readonly load: number },
+  longestPollMs: number,
 ): () => boolean {
-  const seen = () => ({ loopAt: counts.loopAt, ended: counts.polls + counts.deferred });
-  let before = { loopAt: undefined as number | undefined, ended: -1 };
+  let [loopBefore, endedBefore, endedAt] = [-Infinity, 0, -Infinity];
   return () => {
-    const now = seen();
-    const { loopAt, ended } = before;
-    before = now;
-    return now.loopAt !== loopAt && (now.ended !== ended || tasks.load === 0);
+    const { loopAt = -Infinity, polls, deferred } = counts;
+    const ended = polls + deferred;
+    const isFirst = loopBefore === -Infinity;
+    if (isFirst || ended !== endedBefore || tasks.load === 0) endedAt = loopAt;
+    const hasRun = loopAt !== loopBefore;
+    [loopBefore, endedBefore] = [loopAt, ended];
+    return hasRun && loopAt - endedAt <= longestPollMs;
   };
 }
 

@@ -453,10 +453,10 @@ Deno.test("an exception in a poll ends the watch and is thrown", async () => {
   assertEquals(printed, "broken");
 });
 
-Deno.test("a watch makes progress if its loop runs and its polls end, or none is due", () => {
+Deno.test("a watch makes progress if its loop runs and its polls end in time, or none is due", () => {
   const counts = newWatchCounts();
   const tasks = { load: 0 };
-  const hasProgress = pollProgress(counts, tasks);
+  const hasProgress = pollProgress(counts, tasks, 10);
   const after = (change: Partial<WatchCounts>, load: number) => {
     Object.assign(counts, change);
     tasks.load = load;
@@ -464,8 +464,12 @@ Deno.test("a watch makes progress if its loop runs and its polls end, or none is
   };
   assertEquals(after({}, 0), false); // the loop has not begun
   assertEquals(after({ loopAt: 1 }, 0), true);
-  assertEquals(after({ loopAt: 2 }, 3), false); // no poll has ended
-  assertEquals(after({ loopAt: 3, polls: 1 }, 3), true);
-  assertEquals(after({ loopAt: 4, deferred: 1 }, 3), true);
+  assertEquals(after({ loopAt: 11 }, 3), true); // the polls may still run
+  assertEquals(after({ loopAt: 12 }, 3), false); // no poll has ended in 10 ms
+  assertEquals(after({ loopAt: 13, polls: 1 }, 3), true);
+  assertEquals(after({ loopAt: 23, deferred: 1 }, 3), true);
+  assertEquals(after({ loopAt: 33 }, 3), true);
+  assertEquals(after({ loopAt: 34 }, 3), false);
+  assertEquals(after({ loopAt: 35 }, 0), true);
   assertEquals(after({ polls: 2 }, 0), false); // the loop is stuck
 });

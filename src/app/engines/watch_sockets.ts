@@ -7,7 +7,7 @@ import { type Address, isLoopback } from "../../core/address.ts";
 import { descriptorsLeft, Shortage } from "../../net/file_descriptors.ts";
 import { anyAddress, type Network } from "../../net/network.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
-import { StreamLink } from "../../net/stream_link.ts";
+import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
 import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { optOutCheck } from "../../targets/shipped_lists.ts";
@@ -157,6 +157,18 @@ function pollersOn(
       connect: (endpoint, connectMs = limits.connectMs) =>
         new StreamLink(endpoint, { ...stream, limits: { ...limits, connectMs } }),
     });
+}
+
+/**
+ * A time in which a poll of an unresponsive server ends, milliseconds, unless it waits for the rate
+ * limit: all retries in all protocols, each as long as a TCP connection may last. That includes the
+ * pauses of an interview, also with a short timeout.
+ */
+export function longestPollMs(
+  { timeout, retries, allProtocols }: Pick<PollOptions, "timeout" | "retries" | "allProtocols">,
+): number {
+  const connectionMs = Math.max(STREAM_LIMITS.totalMs, streamLimits(timeout).totalMs);
+  return allProtocols.length * (retries + 1) * connectionMs;
 }
 
 /** The address families for which sockets can be opened. */

@@ -22,7 +22,11 @@ import { AddressSignals } from "../../scan/opt_outs/address_signals.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import { keepPruned } from "../databases/prune.ts";
 import { keepRolledUp } from "../databases/roll_up_databases.ts";
-import { openPollingSockets, type PollingSockets } from "../engines/watch_sockets.ts";
+import {
+  longestPollMs,
+  openPollingSockets,
+  type PollingSockets,
+} from "../engines/watch_sockets.ts";
 import { probedEndpoints, serveWatch, type WatchServer } from "../metrics/serve_watch.ts";
 import { formatConfig } from "../options/config_file.ts";
 import type { CrawlStatus } from "../../watch/crawl_loop.ts";
@@ -92,7 +96,7 @@ export async function runPreparedWatch(
     hook?.add(event, isStored);
   });
   await beginDatabases(watch, counts, reportEvent);
-  run.begin?.(counts, pollProgress(counts, polling.pool.tasks));
+  run.begin?.(counts, pollProgress(counts, polling.pool.tasks, longestPollMs(watch.options)));
   await using _followed = followOptOuts(watch, polling, signals);
   const onPoll = (lateMs: number) => served.metrics.late(lateMs);
   const activities = startActivities(watch, polling, { ...setup, onPoll }, reportEvent);

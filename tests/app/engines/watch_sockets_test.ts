@@ -3,8 +3,12 @@
  *
  * Covers src/inspect/run_interview.ts.
  */
-import { assertEquals, assertRejects } from "@std/assert";
-import { openPollingSockets, type PollingContext } from "../../../src/app/engines/watch_sockets.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  longestPollMs,
+  openPollingSockets,
+  type PollingContext,
+} from "../../../src/app/engines/watch_sockets.ts";
 import { type Address, parseEndpoint } from "../../../src/core/address.ts";
 import type { DatagramSocket } from "../../../src/net/socket.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -180,5 +184,19 @@ Deno.test("a Java server whose connection times out or is refused is offline; wi
     await using _ = polling;
     network.streams.absent = absent;
     assertEquals(await network.run(polling.poller.poll(servers[0])), result, absent);
+  }
+});
+
+Deno.test("a poll of an unresponsive server ends within the longest poll, which a watchdog allows", async () => {
+  for (const args of [[], ["--retries", "0"], ["--timeout", "10m"], ["--timeout", "100ms"]]) {
+    const all = [...args, "--protocol", "raknet,query,slp,sqp"];
+    const { polling, network, servers } = await open({ args: all });
+    await using _ = polling;
+    network.streams.absent = "timeout";
+    const start = network.clock.now();
+    await network.run(polling.poller.poll(servers[0]));
+    const ms = network.clock.now() - start;
+    const longest = longestPollMs(readCommandLine("watch", all).options);
+    assert(ms > 0 && ms <= longest, `${args}: ${ms} ms of ${longest} ms`);
   }
 });

@@ -25,8 +25,8 @@ export class RangeBudget {
    */
   spend(count: number, text: string): void {
     const before = this.#spent;
-    this.#spent += count - 1;
-    if (this.#spent <= MAX_RANGES) return;
+    const spent = before + count - 1;
+    if (spent <= MAX_RANGES) return void (this.#spent = spent);
     const together = before > 0 ? "together with the words before it, " : "";
     throw new InputError(
       `Cannot parse range "${text}": ${together}it expands to more than 65,536 ranges; ` +

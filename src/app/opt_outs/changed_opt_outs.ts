@@ -6,10 +6,15 @@
 import type { Network } from "../../net/network.ts";
 import { eachSecond } from "../../scan/checkpoint/save_timer.ts";
 import type { Range } from "../../targets/ranges.ts";
+import { PartlyReadOptOuts } from "./opt_out_file.ts";
+
+/** A fault that stays is reported again after this time, milliseconds. */
+const REPORT_MS = 3_600_000;
 
 /**
  * Compares the version of the list each second, and reads the list again after a change. A list that
- * cannot be read is reported once, and read again in the next second.
+ * cannot be read is read again in the next second; if only some lines can be parsed, these apply.
+ * Such a fault is reported at once, and again in each hour in which it stays.
  *
  * @param add Called with all ranges of the list.
  * @returns Ends the comparisons.
@@ -19,18 +24,32 @@ export function readChangedOptOuts(
   report: (line: string) => void,
   add: (ranges: readonly Range[]) => void,
 ): AsyncDisposable {
-  let [known, reported] = ["", ""];
+  let [known, fault] = ["", ""];
+  let [reported, reportedAt] = ["", 0];
+  /** Reads the list if it has changed. */
+  const read = async () => {
+    const version = await optOuts.version!();
+    if (version === known) return;
+    const [ranges, found] = await optOuts.read().then(
+      (ranges) => [ranges, ""] as const,
+      (error) => {
+        if (!(error instanceof PartlyReadOptOuts)) throw error;
+        return [error.ranges, `${error.message}; this line is not obeyed`] as const;
+      },
+    );
+    add(ranges);
+    [known, fault] = [version, found];
+  };
   const check = async () => {
-    try {
-      const version = await optOuts.version!();
-      if (version === known) return;
-      add(await optOuts.read());
-      [known, reported] = [version, ""];
-    } catch (error) {
-      const { message } = error as Error;
-      if (message !== reported) report(`${message}; new opt-outs in it are not obeyed yet`);
-      reported = message;
+    const now = await read().then(
+      () => fault,
+      ({ message }: Error) => `${message}; new opt-outs in it are not obeyed yet`,
+    );
+    if (now !== "" && (now !== reported || clock.now() - reportedAt >= REPORT_MS)) {
+      report(now);
+      reportedAt = clock.now();
     }
+    reported = now;
   };
   const end = optOuts.version === undefined
     ? () => Promise.resolve()

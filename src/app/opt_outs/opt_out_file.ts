@@ -70,9 +70,16 @@ function refuseSpaces(word: string, rest: string): void {
  *
  * @param source The name of the file in errors.
  * @param first Number of lines before the text.
+ * @param onFault Receives the InputError of each line that cannot be parsed, which is skipped.
+ * Default: it is thrown.
  * @throws InputError that names the file and the line.
  */
-export function parseOptOutEntries(text: string, source: string, first = 0): OptOutEntry[] {
+export function parseOptOutEntries(
+  text: string,
+  source: string,
+  first = 0,
+  onFault?: (error: InputError) => void,
+): OptOutEntry[] {
   const budget = new RangeBudget();
   return text.split(LINE_END).flatMap((content, i) => {
     const line = first + i;
@@ -80,12 +87,34 @@ export function parseOptOutEntries(text: string, source: string, first = 0): Opt
     if (trimmed === "" || trimmed.startsWith("#")) return [];
     const [, word, rest] = /^(\S+)\s*(.*)$/s.exec(trimmed)!;
     const [, date = null, from = null, why = rest] = FIELDS.exec(rest) ?? [];
-    const parsed = withLocation(`${source}:${line + 1}`, () => {
-      refuseSpaces(word, rest);
-      return parseOptedOut(word, budget);
-    });
-    return [{ ...parsed, line, date, from, why }];
+    try {
+      const parsed = withLocation(`${source}:${line + 1}`, () => {
+        refuseSpaces(word, rest);
+        return parseOptedOut(word, budget);
+      });
+      return [{ ...parsed, line, date, from, why }];
+    } catch (error) {
+      if (onFault === undefined || !(error instanceof InputError)) throw error;
+      onFault(error);
+      return [];
+    }
   });
+}
+
+/** A parsed opt-out file. */
+interface ParsedFile {
+  readonly text: string;
+  readonly entries: OptOutEntry[];
+  /** The fault of the first line that cannot be parsed. */
+  readonly fault?: InputError;
+}
+
+/** The error for an opt-out file if only some of its lines can be parsed. */
+export class PartlyReadOptOuts extends InputError {
+  /** @param ranges The addresses of the lines that can be parsed. */
+  constructor(message: string, readonly ranges: readonly Range[]) {
+    super(message);
+  }
 }
 
 /** The file in the configuration folder that keeps addresses that opted out. */
@@ -94,7 +123,7 @@ export class OptOutFile {
   /** The names in the file; `undefined`: it has had none. */
   #names: OptedOutNames | undefined;
   /** The file when it was last read. */
-  #parsed: { readonly text: string; readonly entries: OptOutEntry[] } = { text: "", entries: [] };
+  #parsed: ParsedFile = { text: "", entries: [] };
   #wasRead = false;
   /** The text of the file at the last call of `read()`. */
   #seen = "";
@@ -132,7 +161,9 @@ export class OptOutFile {
    * @throws InputError when the file cannot be read, so that no address in it is probed by mistake.
    */
   async entries(): Promise<OptOutEntry[]> {
-    return this.#parse(await this.#readText());
+    const { entries, fault } = this.#parse(await this.#readText());
+    if (fault !== undefined) throw fault;
+    return entries;
   }
 
   async #readText(): Promise<string> {
@@ -151,14 +182,17 @@ export class OptOutFile {
   }
 
   /** Parses the file. Lines that were parsed before are kept, because a long file takes a while. */
-  #parse(text: string): OptOutEntry[] {
-    const { text: before, entries } = this.#parsed;
+  #parse(text: string): ParsedFile {
+    const { text: before, entries, fault } = this.#parsed;
     const isLonger = before.endsWith("\n") && text.startsWith(before);
     const kept = isLonger ? before : "";
     const lines = kept.split(LINE_END).length - 1;
-    const added = parseOptOutEntries(text.slice(kept.length), this.#path, lines);
-    this.#parsed = { text, entries: isLonger ? [...entries, ...added] : added };
-    return this.#parsed.entries;
+    const faults = isLonger && fault !== undefined ? [fault] : [];
+    const added = parseOptOutEntries(text.slice(kept.length), this.#path, lines, (error) => {
+      faults.push(error);
+    });
+    this.#parsed = { text, entries: isLonger ? [...entries, ...added] : added, fault: faults[0] };
+    return this.#parsed;
   }
 
   /**
@@ -169,7 +203,8 @@ export class OptOutFile {
    * Later calls leave out a last line without a line end until it stays the same, because a program
    * may still be writing it: `192.0.2.0/2` would become `192.0.2.0/28`.
    *
-   * @throws InputError when the file cannot be read.
+   * @throws InputError when the file cannot be read; PartlyReadOptOuts from a later call if only some
+   * of the lines can be parsed.
    */
   async read(): Promise<Range[]> {
     const text = await this.#readText();
@@ -179,7 +214,8 @@ export class OptOutFile {
       ? text
       : text.slice(0, Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
     this.#isHeld = whole !== text;
-    const entries = this.#parse(whole);
+    const { entries, fault } = this.#parse(whole);
+    if (fault !== undefined && !this.#wasRead) throw fault;
     const names = new Set(entries.flatMap(({ name }) => name ?? []));
     if (names.size > 0 && this.lookups !== undefined) {
       const { OptedOutNames } = await import("./opted_out_names.ts");
@@ -189,7 +225,9 @@ export class OptOutFile {
     const lookups = this.#names?.lookUp();
     if (!this.#wasRead) await lookups;
     this.#wasRead = true;
-    return [...entries.flatMap(({ ranges }) => ranges), ...this.#names?.ranges ?? []];
+    const ranges = [...entries.flatMap(({ ranges }) => ranges), ...this.#names?.ranges ?? []];
+    if (fault !== undefined) throw new PartlyReadOptOuts(fault.message, ranges);
+    return ranges;
   }
 
   /**

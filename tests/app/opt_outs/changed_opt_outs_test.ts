@@ -8,6 +8,8 @@ import { type Address, parseAddress } from "../../../src/core/address.ts";
 import { scan } from "../../../src/library/scan.ts";
 import { watch } from "../../../src/library/watch.ts";
 import { readChangedOptOuts } from "../../../src/app/opt_outs/changed_opt_outs.ts";
+import { OptOutFile } from "../../../src/app/opt_outs/opt_out_file.ts";
+import { systemClock } from "../../../src/net/clock.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
 
@@ -108,4 +110,57 @@ Deno.test("a list that cannot be read is reported once, and read when that is po
   };
   await network.run(wait());
   assertEquals([reads, reported], [5, ["broken; new opt-outs in it are not obeyed yet"]]);
+});
+
+Deno.test("lines that parse are obeyed beside a bad line, which is reported at once and hourly", async () => {
+  const path = await Deno.makeTempFile();
+  let now = 0;
+  let scheduled = Promise.withResolvers<() => void>();
+  const after = (_ms: number, run: () => void) => {
+    scheduled.resolve(run);
+    return () => {};
+  };
+  const clock = { ...systemClock, now: () => now, wall: () => now, after };
+  const [reported, added] = [[] as string[], [] as number[]];
+  /** Runs the next check, at a time. */
+  const checkAt = async (ms: number) => {
+    now = ms;
+    const run = await scheduled.promise;
+    scheduled = Promise.withResolvers();
+    run();
+    await scheduled.promise;
+  };
+  try {
+    await Deno.writeTextFile(path, "10.0.0.1\n");
+    const file = new OptOutFile(path, (line) => reported.push(line));
+    await file.read();
+    const optOuts = {
+      read: () => file.read(),
+      note: () => {},
+      version: () => file.version(),
+    };
+    await using _changes = readChangedOptOuts(
+      { optOuts, clock },
+      (line) => reported.push(line),
+      (ranges) => added.push(ranges.length),
+    );
+    await checkAt(1000);
+    await Deno.writeTextFile(path, "10.0.0.999\n10.0.0.2\n", { append: true });
+    await checkAt(2000);
+    await Deno.writeTextFile(path, "10.0.0.3\n", { append: true });
+    await checkAt(3000);
+    assertEquals([added, reported.length], [[1, 2, 3], 1]);
+    await checkAt(3_601_999);
+    assertEquals(reported.length, 1);
+    await checkAt(3_602_000);
+    const line =
+      `${path}:2: Cannot parse "10.0.0.999": each part must be a number from 0 to 255; ` +
+      "this line is not obeyed";
+    assertEquals(reported, [line, line]);
+    await Deno.writeTextFile(path, "10.0.0.1\n10.0.0.99\n");
+    await checkAt(7_300_000);
+    assertEquals([added, reported.length], [[1, 2, 3, 2], 2]);
+  } finally {
+    await Deno.remove(path);
+  }
 });

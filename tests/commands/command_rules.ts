@@ -29,7 +29,7 @@ const RULES: readonly (readonly [RegExp, Rule])[] = [
   [/\bbench\//, { skip: "takes minutes, on a quiet machine" }],
   [/^(npm|npx) /, { skip: "tests/npm runs the package" }],
   [/[A-Z]{4,}|@(HOST|worker)/, { skip: "contains a placeholder" }],
-  [/ URL |systemctl|journalctl|\/opt\/blocksweep/, {
+  [/ URL |systemctl|journalctl|\/opt\/blocksweep|\/var\/lib\//, {
     skip: "needs systemd and a published repository",
   }],
   [/\/backup\/|^pg_(dump|restore)/, { skip: "names folders of the reader" }],

@@ -17,14 +17,16 @@ const REPORT_MS = 3_600_000;
  * Such a fault is reported at once, and again in each hour in which it stays.
  *
  * @param add Called with all ranges of the list.
+ * @param known The version of the list whose ranges are left out already. Default: none.
  * @returns Ends the comparisons.
  */
 export function readChangedOptOuts(
   { optOuts, clock }: Pick<Network, "optOuts" | "clock">,
   report: (line: string) => void,
   add: (ranges: readonly Range[]) => void,
+  known = "",
 ): AsyncDisposable {
-  let [known, fault] = ["", ""];
+  let fault = "";
   let [reported, reportedAt] = ["", 0];
   /** Reads the list if it has changed. */
   const read = async () => {

@@ -237,6 +237,7 @@ export class OptOutFile {
   async version(): Promise<string> {
     const { size, mtime, ino } = await Deno.stat(this.#path).catch((error) => {
       if (error instanceof Deno.errors.NotFound) return { size: 0, mtime: null, ino: null };
+      if (error instanceof Deno.errors.NotCapable) throw error;
       throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
     });
     void this.#names?.lookUp();

@@ -49,6 +49,8 @@ export interface LocatedTargets {
   readonly whole: Targets;
   /** The targets of the shard, without what is excluded or opted out. */
   readonly named: NamedTargets;
+  /** The version of the list of opt-outs before it was read. */
+  readonly optOutVersion: string;
 }
 
 /**
@@ -64,6 +66,7 @@ export async function locateTargets(
   const found = saved?.found ?? await lookUpTargets(request, network);
   const isAdaptive = choice.adaptive !== undefined;
   // The known servers of an adaptive scan are no targets by themselves.
+  const optOutVersion = await network.optOuts.version?.() ?? "";
   const composed = composeTargets(
     isAdaptive ? { ...found, known: [] } : found,
     [...await network.optOuts.read(), ...optedOut],
@@ -84,7 +87,7 @@ export async function locateTargets(
     requirePorts(whole, choice.protocols, choice.ports, advice);
   }
   const { seed, shard = { index: 1, count: 1 } } = choice.order;
-  return { found, whole, named: shardOf(named, shard, seed, isAdaptive) };
+  return { found, whole, named: shardOf(named, shard, seed, isAdaptive), optOutVersion };
 }
 
 /** Resolves the targets and exclusions of a new scan. */

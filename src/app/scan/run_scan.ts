@@ -169,7 +169,8 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
   const onStart = (controls: ScanControls) => {
     options.onStart?.(controls);
     const report = (line: string) => scan.context.warn(`blocksweep: ${line}`);
-    followed.use(readChangedOptOuts(scan.network, report, controls.optOutRanges));
+    const { network, optOutVersion } = scan;
+    followed.use(readChangedOptOuts(network, report, controls.optOutRanges, optOutVersion));
   };
   const setup = setupOf(scan, opened, { ...options, onStart }, [...sinks, tally, ...further]);
   const heartbeat = stores?.keepProgress(state, () => monitor.endsAt);

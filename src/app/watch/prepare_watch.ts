@@ -31,6 +31,8 @@ export interface PreparedWatch extends WatchRequest, AsyncDisposable {
   readonly servers: WatchedServer[];
   /** All addresses that opted out. */
   readonly optOuts: OptedOutAddresses;
+  /** The version of the list of opt-outs before it was read. */
+  readonly optOutVersion: string;
 }
 
 /**
@@ -51,6 +53,7 @@ export async function prepareWatch(request: WatchRequest): Promise<PreparedWatch
       clock: network.clock,
     }),
   );
+  const optOutVersion = await network.optOuts.version?.() ?? "";
   const noted = await network.optOuts.read();
   const lastIds = await databases.lastIds();
   const before = [...noted, ...await databases.optedOut()];
@@ -68,6 +71,7 @@ export async function prepareWatch(request: WatchRequest): Promise<PreparedWatch
     lastIds,
     servers,
     optOuts,
+    optOutVersion,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

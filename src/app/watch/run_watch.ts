@@ -228,14 +228,17 @@ function followOptOuts(
   { sockets }: PollingSockets,
   signals: AddressSignals,
 ): AsyncDisposable {
-  const { optOuts, network } = watch;
+  const { optOuts, network, optOutVersion } = watch;
   optOuts.onAdd((address) => {
     signals.cancel(address);
     sockets.current.cancelOpen(address);
   });
-  return readChangedOptOuts(network, reporterOf(watch), (ranges) => {
-    optOuts.addRanges(ranges, signals.addresses);
-  });
+  return readChangedOptOuts(
+    network,
+    reporterOf(watch),
+    (ranges) => optOuts.addRanges(ranges, signals.addresses),
+    optOutVersion,
+  );
 }
 
 /** The lookups of servers' names, which may lead to other addresses during the watch. */

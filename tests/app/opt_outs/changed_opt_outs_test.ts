@@ -164,3 +164,36 @@ Deno.test("lines that parse are obeyed beside a bad line, which is reported at o
     await Deno.remove(path);
   }
 });
+
+Deno.test("a scan and a watch read a list that does not change once, and obey what changes meanwhile", async () => {
+  for (const run of [scan, watch]) {
+    const network = new SimulatedNetwork();
+    network.datagrams.record = true;
+    for (const host of ["10.0.0.7", "10.0.0.8"]) network.addServer({ host, software: "bds" });
+    const reads: number[] = [];
+    const { optOuts } = network;
+    const counted = Object.create(network, {
+      optOuts: {
+        value: {
+          ...optOuts,
+          read: () => {
+            reads.push(network.optedOut.length);
+            return optOuts.read();
+          },
+        },
+      },
+    });
+    const signal = new AbortController();
+    network.clock.after(20_500, () => signal.abort());
+    network.clock.after(10_500, () => network.optedOut.push(parseAddress("10.0.0.8")!));
+    const options = { network: counted, signal: signal.signal };
+    await network.run(
+      Array.fromAsync<unknown>(
+        run === watch
+          ? watch(["10.0.0.7:19132", "10.0.0.8:19132"], { ...options, intervalMs: 5000 })
+          : scan(["10.0.0.0/26"], { ...options, rate: 4, netRate: 4, hostRate: 4, retries: 0 }),
+      ).catch((error) => assertEquals(signal.signal.aborted, true, error)),
+    );
+    assertEquals(reads, [0, 1]);
+  }
+});

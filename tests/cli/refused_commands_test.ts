@@ -101,7 +101,7 @@ const REFUSED: [args: string[], message: string][] = [
   [["scan", "127.0.0.1", "--status-file", "/nonexistent/s"], 'Cannot write to "/nonexistent/s"'],
   [["scan", "127.0.0.1", "-p", "9-8"], 'Cannot parse ports "9-8": the first is above the last'],
   [["scan", "127.0.0.1", "--host-rate", "5M"], 'Cannot use --host-rate "5M"'],
-  [["scan", "127.0.0.1", "--opt-out-file", "/usr"], 'Cannot read "/usr": Is a directory'],
+  [["scan", "127.0.0.1", "--opt-out-file", "/usr"], 'Cannot read "/usr": it is not a regular file'],
   [["scan", "127.0.0.1", "--source-ip", "::1"], "it is not an IPv4 address"],
   [
     ["scan", "127.0.0.1", "--protocol", "sqp"],

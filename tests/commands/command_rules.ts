@@ -26,7 +26,7 @@ const CAMPAIGN = [
 /** The first rule whose expression a command matches holds. */
 const RULES: readonly (readonly [RegExp, Rule])[] = [
   [/^deno task (ok|test|interop|postgres|bench)\b|^deno test\b/, { skip: "a stage of CI" }],
-  [/\bbench\//, { skip: "takes minutes, on a quiet machine" }],
+  [/\bbench\/|^deno task fuzz\b/, { skip: "takes minutes, on a quiet machine" }],
   [/^(npm|npx) /, { skip: "tests/npm runs the package" }],
   [/[A-Z]{4,}|@(HOST|worker)/, { skip: "contains a placeholder" }],
   [/ URL |systemctl|journalctl|\/opt\/blocksweep|\/var\/lib\//, {

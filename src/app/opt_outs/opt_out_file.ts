@@ -117,6 +117,9 @@ export class PartlyReadOptOuts extends InputError {
   }
 }
 
+/** A last line without a line end counts when it has stayed the same for this time, milliseconds. */
+const SETTLED_MS = 1000;
+
 /** The file in the configuration folder that keeps addresses that opted out. */
 export class OptOutFile {
   readonly #path: string;
@@ -125,12 +128,12 @@ export class OptOutFile {
   /** The file when it was last read. */
   #parsed: ParsedFile = { text: "", entries: [] };
   #wasRead = false;
-  /** The text of the file at the last call of `read()`. */
-  #seen = "";
+  /** The text of the file at the last call of `read()`, and the time at which it was new. */
+  #seen = { text: "", at: 0 };
   /** Whether that call left out a last line without a line end. */
   #isHeld = false;
-  /** Number of versions that differ only to have such a line read again. */
-  #rechecks = 0;
+  /** How often such a line was left out before, and then read. */
+  #settled = 0;
   readonly #noted = new Set<Address>();
   /** Addresses that are to be appended. */
   #pending: Address[] = [];
@@ -200,19 +203,16 @@ export class OptOutFile {
    * call waits for lookups, because slow name servers must not delay ranges that were added since. A
    * name that cannot be resolved is reported once.
    *
-   * Later calls leave out a last line without a line end until it stays the same, because a program
-   * may still be writing it: `192.0.2.0/2` would become `192.0.2.0/28`.
+   * Later calls leave out a last line without a line end until it has stayed the same for a second,
+   * because a program may still be writing it: `192.0.2.0/2` would become `192.0.2.0/28`.
    *
    * @throws InputError when the file cannot be read; PartlyReadOptOuts from a later call if only some
    * of the lines can be parsed.
    */
   async read(): Promise<Range[]> {
     const text = await this.#readText();
-    const isSettled = !this.#wasRead || text === this.#seen;
-    this.#seen = text;
-    const whole = isSettled
-      ? text
-      : text.slice(0, Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
+    const whole = this.#wasRead ? this.#withoutNewEnd(text) : text;
+    if (this.#isHeld && whole === text) this.#settled++;
     this.#isHeld = whole !== text;
     const { entries, fault } = this.#parse(whole);
     if (fault !== undefined && !this.#wasRead) throw fault;
@@ -230,9 +230,20 @@ export class OptOutFile {
     return ranges;
   }
 
+  /** The text without a last line that lacks a line end and is new. */
+  #withoutNewEnd(text: string): string {
+    if (text !== this.#seen.text) this.#seen = { text, at: this.#now() };
+    if (this.#now() - this.#seen.at >= SETTLED_MS) return text;
+    return text.slice(0, Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
+  }
+
+  #now(): number {
+    return this.lookups?.clock.now() ?? performance.now();
+  }
+
   /**
-   * A text that differs after the file has changed, or a lookup has found addresses, or a last line
-   * was left out. Each minute the first call begins the lookups.
+   * A text that differs after the file has changed, or a lookup has found addresses, and while a last
+   * line is left out. Each minute the first call begins the lookups. Several callers may compare it.
    */
   async version(): Promise<string> {
     const { size, mtime, ino } = await Deno.stat(this.#path).catch((error) => {
@@ -241,8 +252,8 @@ export class OptOutFile {
       throw new InputError(`Cannot read "${this.#path}": ${reason(error)}`);
     });
     void this.#names?.lookUp();
-    if (this.#isHeld) this.#rechecks++;
-    return [size, mtime?.getTime(), ino, this.#names?.found ?? 0, this.#rechecks].join();
+    const held = this.#isHeld ? this.#now() : "";
+    return [size, mtime?.getTime(), ino, this.#names?.found ?? 0, this.#settled, held].join();
   }
 
   /**

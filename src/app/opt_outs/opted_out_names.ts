@@ -4,6 +4,7 @@
  * @module
  */
 import type { Address } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
 import { type Range, rangeOfOne, unmapped } from "../../targets/ranges.ts";
 import { reason } from "../environment.ts";
@@ -11,21 +12,27 @@ import type { Lookups } from "../targets/name_lookup.ts";
 
 /** Looks up the host names of an opt-out file. */
 export interface OptOutLookups extends Pick<Lookups, "resolve" | "findService"> {
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "after">;
 }
 
 /** Names are looked up again after this time, milliseconds. */
 const LOOKUP_MS = 60_000;
 /** Maximum number of concurrent lookups. */
 const MAX_LOOKUPS = 16;
+/** A lookup counts as failed after this time, milliseconds. */
+const PATIENCE_MS = 30_000;
 
 /** Host names that opted out, with all addresses that they have had. */
 export class OptedOutNames {
   readonly #named = new Map<string, Range[]>();
   /** The minute in which each name was last looked up. */
   readonly #minutes = new Map<string, number>();
-  readonly #unresolved = new Set<string>();
-  #running: Promise<void> | undefined;
+  /** What was reported, until it succeeds. */
+  readonly #failing = new Set<string>();
+  /** The names that wait for a lookup, or are looked up. */
+  readonly #due = new Map<string, Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
+  #lookupsRunning = 0;
   #found = 0;
 
   /** @param report Receives a line when a name cannot be looked up, once for each name. */
@@ -55,31 +62,34 @@ export class OptedOutNames {
   }
 
   /**
-   * Looks up the names that were not looked up in this minute. While earlier lookups run, no further
-   * ones begin. Resolves when the lookups have ended, and never rejects.
+   * Looks up the names that were not looked up in this minute. Resolves when all lookups have ended,
+   * and never rejects.
    */
-  lookUp(): Promise<void> {
-    return this.#running ??= this.#lookUpDue().finally(() => this.#running = undefined);
+  async lookUp(): Promise<void> {
+    const minute = Math.floor(this.lookups.clock.now() / LOOKUP_MS);
+    for (const name of this.#named.keys()) {
+      if (this.#minutes.get(name) === minute || this.#due.has(name)) continue;
+      this.#minutes.set(name, minute);
+      this.#due.set(name, this.#lookUpInTurn(name).finally(() => this.#due.delete(name)));
+    }
+    await Promise.all(this.#due.values());
   }
 
-  async #lookUpDue(): Promise<void> {
-    const minute = Math.floor(this.lookups.clock.now() / LOOKUP_MS);
-    const due = [...this.#named.keys()].filter((name) => this.#minutes.get(name) !== minute);
-    const waiting = due.values();
-    const work = async () => {
-      for (const name of waiting) {
-        this.#minutes.set(name, minute);
-        await this.#lookUp(name);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(MAX_LOOKUPS, due.length) }, work));
+  async #lookUpInTurn(name: string): Promise<void> {
+    if (this.#lookupsRunning >= MAX_LOOKUPS) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#lookupsRunning++;
+    await this.#lookUp(name);
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#lookupsRunning--;
+    else next();
   }
 
   async #lookUp(name: string): Promise<void> {
     const before = this.#named.get(name) ?? [];
     const [own, led] = await Promise.allSettled([
-      this.lookups.resolve(name),
-      this.#followService(name),
+      this.#inTime(this.lookups.resolve(name)),
+      this.#inTime(this.#followService(name)),
     ]);
     const all = [own, led].flatMap((one) => one.status === "fulfilled" ? one.value : []);
     const added = all.map(rangeOfOne).map(unmapped)
@@ -87,16 +97,35 @@ export class OptedOutNames {
     before.push(...added);
     this.#found += added.length;
     // a name with an SRV record needs no address of its own
-    const failed = [led, all.length === 0 ? own : led].find(({ status }) => status === "rejected");
-    const fault = failed?.status === "rejected" ? reason(failed.reason) : undefined;
-    if (fault === undefined) return void this.#unresolved.delete(name);
-    if (!this.#unresolved.has(name)) {
+    const isFound = led.status === "fulfilled" && led.value.length > 0;
+    this.#note(`new addresses of "${name}"`, isFound ? led : own);
+    this.#note(`addresses of the server in the SRV record of "${name}"`, led);
+  }
+
+  /** Reports that a lookup failed, unless it failed before. */
+  #note(what: string, lookup: PromiseSettledResult<unknown>): void {
+    if (lookup.status === "fulfilled") return void this.#failing.delete(what);
+    if (!this.#failing.has(what)) {
       this.report(
-        `blocksweep: new addresses of "${name}", which the opt-out file names, are not left out: ` +
-          fault,
+        `blocksweep: ${what}, which the opt-out file names, are not left out: ` +
+          reason(lookup.reason),
       );
     }
-    this.#unresolved.add(name);
+    this.#failing.add(what);
+  }
+
+  /** @throws InputError when the lookup takes too long; it goes on, and its result is not used. */
+  async #inTime<T>(lookup: Promise<T>): Promise<T> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const cancel = this.lookups.clock.after(
+      PATIENCE_MS,
+      () => reject(new InputError("the name servers do not reply")),
+    );
+    try {
+      return await Promise.race([lookup, late]);
+    } finally {
+      cancel();
+    }
   }
 
   /** The addresses of the target of a name's SRV record. */

@@ -10,6 +10,7 @@ import type { CallContext } from "../call_context.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import type { DatabasePlan } from "../databases/database_plan.ts";
 import { readTextFile } from "../environment.ts";
+import { PartlyReadOptOuts } from "../opt_outs/opt_out_file.ts";
 import { refuseFiles } from "../outputs/path_conflicts.ts";
 import { orderDigest } from "../resume/scan_configuration.ts";
 import {
@@ -26,6 +27,7 @@ import type { ScanRequest } from "./read_scan.ts";
 import type { ScanOptions } from "./scan_choice.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
+import type { Range } from "../../targets/ranges.ts";
 
 /** What names targets: the request of a scan, or of a campaign. */
 export interface TargetRequest
@@ -54,6 +56,23 @@ export interface LocatedTargets {
 }
 
 /**
+ * The opt-outs. A scan that belongs to a crawl or a campaign obeys the lines that can be parsed if the
+ * file got a wrong one after the program started.
+ */
+async function readOptOuts(
+  { optOuts }: Network,
+  warn: (line: string) => void,
+): Promise<readonly Range[]> {
+  try {
+    return await optOuts.read();
+  } catch (error) {
+    if (!(error instanceof PartlyReadOptOuts)) throw error;
+    warn(`blocksweep: ${error.message}; this line is not obeyed`);
+    return error.ranges;
+  }
+}
+
+/**
  * Finds the targets of a scan.
  *
  * @throws InputError for targets that cannot be used, and for a saved scan whose order would differ.
@@ -62,14 +81,14 @@ export async function locateTargets(
   request: TargetRequest,
   network: Network,
 ): Promise<LocatedTargets> {
-  const { options, choice, resumed, saved, optedOut = [], context: { nameOf } } = request;
+  const { options, choice, resumed, saved, optedOut = [], context: { nameOf, warn } } = request;
   const found = saved?.found ?? await lookUpTargets(request, network);
   const isAdaptive = choice.adaptive !== undefined;
   // The known servers of an adaptive scan are no targets by themselves.
   const optOutVersion = await network.optOuts.version?.() ?? "";
   const composed = composeTargets(
     isAdaptive ? { ...found, known: [] } : found,
-    [...await network.optOuts.read(), ...optedOut],
+    [...await readOptOuts(network, warn), ...optedOut],
   );
   const named = { ...composed, known: found.known };
   const whole = named.targets;

@@ -87,6 +87,8 @@ export async function work(given: GivenOptions, surroundings: WorkSurroundings):
     waiting: new Set(),
     abandon,
   });
+  // A file that cannot be used ends the worker here, and not each of its parts.
+  if (optOutFile !== undefined) await network.optOuts.read();
   void reportConnection(broker, report);
   await pool.run(beat, AbortSignal.any([signal, abandon]), onRound);
 }

@@ -8,7 +8,7 @@ import { type Address, parseAddress } from "../../../src/core/address.ts";
 import { scan } from "../../../src/library/scan.ts";
 import { watch } from "../../../src/library/watch.ts";
 import { readChangedOptOuts } from "../../../src/app/opt_outs/changed_opt_outs.ts";
-import { OptOutFile } from "../../../src/app/opt_outs/opt_out_file.ts";
+import { OptOutFile, PartlyReadOptOuts } from "../../../src/app/opt_outs/opt_out_file.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
@@ -196,4 +196,17 @@ Deno.test("a scan and a watch read a list that does not change once, and obey wh
     );
     assertEquals(reads, [0, 1]);
   }
+});
+
+Deno.test("a later scan of a crawl obeys the lines that parse beside a new bad line", async () => {
+  const network = new SimulatedNetwork();
+  for (const host of ["10.0.0.1", "10.0.0.2"]) network.addServer({ host, software: "bds" });
+  const [start] = addresses("10.0.0.1", 1) as number[];
+  const fault = new PartlyReadOptOuts("opt-out.txt:2: bad", [{ start, end: start + 1 }]);
+  const optOuts = { ...network.optOuts, read: () => Promise.reject(fault) };
+  Object.defineProperty(network, "optOuts", { value: optOuts });
+  const found = await network.run(
+    Array.fromAsync(scan(["10.0.0.0/30"], { network, retries: 0 })),
+  );
+  assertEquals(found.map(({ host }) => host), ["10.0.0.2"]);
 });

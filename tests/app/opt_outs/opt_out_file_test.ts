@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { OptOutFile, parseOptOutEntries } from "../../../src/app/opt_outs/opt_out_file.ts";
 import { InputError } from "../../../src/core/errors.ts";
+import { systemClock } from "../../../src/net/clock.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
 import { run } from "../../cli/program.ts";
 
@@ -195,31 +196,42 @@ Deno.test("an opt-out file that changed is read with its new lines, and its erro
   }
 });
 
-Deno.test("a last line that is still being written opts out nothing, until it stays the same", async () => {
+Deno.test("a last line that is still being written opts out nothing, until it stays the same for a second", async () => {
   const path = await Deno.makeTempFile();
-  const list = new OptOutFile(path, fail);
-  /** The addresses of each check after a text was appended. */
-  const sizesAfter = async (text: string) => {
-    await Deno.writeTextFile(path, text, { append: true });
-    const sizes: bigint[] = [];
-    for (let known = "", i = 0; i < 4; i++) {
+  const at = { now: 0 };
+  const clock = { ...systemClock, now: () => at.now };
+  const list = new OptOutFile(path, fail, { resolve: () => Promise.resolve([]), clock });
+  const add = (text: string) => Deno.writeTextFile(path, text, { append: true });
+  /** Compares versions as a scan does; returns the number of addresses that it leaves out. */
+  const follow = () => {
+    let [known, size] = ["", 0];
+    return async () => {
       const version = await list.version();
-      if (version === known) break;
+      if (version === known) return size;
       known = version;
       const ranges = await list.read();
-      sizes.push(ranges.reduce((sum, { start, end }) => sum + BigInt(end) - BigInt(start), 0n));
-    }
-    return sizes;
+      return size = ranges.reduce((sum, { start, end }) => sum + Number(end) - Number(start), 0);
+    };
   };
+  const [first, second] = [follow(), follow()];
+  const both = () => Promise.all([first(), second()]);
   try {
-    await Deno.writeTextFile(path, "127.9.1.1");
-    assertEquals((await list.read()).length, 1, "at the start all lines count");
-    assertEquals(await sizesAfter("\n127.9.3.0/2"), [1n, 1n + 2n ** 30n]);
-    await Deno.writeTextFile(path, "127.9.1.1\n");
-    await list.read();
-    await Deno.writeTextFile(path, "127.9.3.0/2", { append: true });
-    assertEquals((await list.read()).length, 1);
-    assertEquals(await sizesAfter("8  by mail\n"), [17n]);
+    await add("127.9.1.1");
+    assertEquals(await first(), 1, "at the start all lines count");
+    await add("\n127.9.3.0/2");
+    assertEquals([await first(), await second()], [1, 1]);
+    at.now = 900;
+    assertEquals([await first(), await second()], [1, 1]);
+    await add("8\n127.9.9.9");
+    assertEquals(await both(), [17, 17]);
+    at.now = 1900;
+    assertEquals([await first(), await first()], [18, 18]);
+    assertEquals(await second(), 18, "also for one that looks after the line was read");
+    await add("\n127.9.9.10");
+    at.now = 2000;
+    assertEquals(await both(), [18, 18]);
+    at.now = 3000;
+    assertEquals(await both(), [19, 19]);
   } finally {
     await Deno.remove(path);
   }
@@ -232,7 +244,10 @@ Deno.test({
     const folder = await Deno.makeTempDir();
     const path = `${folder}/pipe`;
     try {
-      assertEquals((await new Deno.Command("mkfifo", { args: [path] }).output()).code, 0);
+      assertEquals(
+        (await new Deno.Command("sh", { args: ["-c", 'mkfifo "$0"', path] }).output()).code,
+        0,
+      );
       const writer = await Deno.open(path, { read: true, write: true });
       const reading = new OptOutFile(path, fail).read();
       reading.catch(() => {}).finally(() => writer.close());

@@ -7,8 +7,15 @@ import { assertEquals } from "@std/assert";
 import { OptOutFile } from "../../../src/app/opt_outs/opt_out_file.ts";
 import { type Address, formatAddress } from "../../../src/core/address.ts";
 import { InputError } from "../../../src/core/errors.ts";
+import { OptedOutNames } from "../../../src/app/opt_outs/opted_out_names.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import type { ServiceFinder } from "../../../src/targets/srv.ts";
+import { ManualClock } from "../../fakes/manual_clock.ts";
+
+/** Lets promises settle that need no event. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+}
 
 /** An opt-out file whose names are looked up with a clock that stands still. */
 interface Named {
@@ -126,4 +133,46 @@ Deno.test("the target of a name's SRV record is left out too", async () => {
   await withNames("play.example.org\n", { resolve, findService }, async ({ check }) => {
     assertEquals(await check(), "0.0.0.1 0.0.0.2");
   });
+});
+
+Deno.test("a name server that does not reply delays no other name, and is reported after 30 s", async () => {
+  const clock = new ManualClock();
+  const reported: string[] = [];
+  const resolve = (name: string) =>
+    name.startsWith("slow") ? new Promise<Address[]>(() => {}) : Promise.resolve([7]);
+  const names = new OptedOutNames({ resolve, clock }, (line) => reported.push(line));
+  names.set(new Set(["slow.example.org"]));
+  const lookups = names.lookUp();
+  names.set(new Set(["slow.example.org", "new.example.org"]));
+  void names.lookUp();
+  await settle();
+  assertEquals(names.found, 1);
+  clock.move(30_000);
+  await lookups;
+  assertEquals(reported, [
+    'blocksweep: new addresses of "slow.example.org", which the opt-out file names, are not left ' +
+    "out: the name servers do not reply",
+  ]);
+});
+
+Deno.test("a failed lookup of an SRV record is reported, and hides no later failure of the name", async () => {
+  let isFound = true;
+  const resolve = () => isFound ? Promise.resolve([1]) : Promise.reject(new InputError("none"));
+  const findService = () => Promise.reject(new InputError("refused"));
+  const words = (what: string, why: string) =>
+    `blocksweep: ${what} "play.example.org", which the opt-out file names, are not left out: ${why}`;
+  await withNames(
+    "play.example.org\n",
+    { resolve, findService },
+    async ({ at, check, reported }) => {
+      assertEquals(await check(), "0.0.0.1");
+      const service = words("addresses of the server in the SRV record of", "refused");
+      assertEquals(reported, [service]);
+      isFound = false;
+      at.now = 60_000;
+      await check();
+      await settle();
+      assertEquals(reported, [service, words("new addresses of", "none")]);
+    },
+  );
 });

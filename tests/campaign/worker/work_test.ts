@@ -17,6 +17,7 @@ import {
 import type { Broker } from "../../../src/campaign/nats/connection.ts";
 import { formatAddress } from "../../../src/core/address.ts";
 import project from "../../../deno.json" with { type: "json" };
+import { OptOutFile } from "../../../src/app/opt_outs/opt_out_file.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { type Marks, START } from "../../../src/scan/checkpoint/low_water_mark.ts";
 import { systemClock } from "../../../src/net/clock.ts";
@@ -309,6 +310,21 @@ natsTest("an opt-out reaches the parts that run", async () => {
     ["done", 1024],
     ["done", 1024],
   ]);
+});
+
+natsTest("a worker with a broken opt-out file does not begin", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server.url);
+  await submit(broker, { targets: [RANGE], options: { "parts": "1" } });
+  const file = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(file, "127.50.0.0/33\n");
+    const network = { ...testNetwork(), optOuts: new OptOutFile(file, fail) };
+    const worker = startWorker(server.url, { network, options: { "opt-out-file": file } });
+    await assertRejects(() => worker.ended, InputError, `${file}:1: `);
+  } finally {
+    await Deno.remove(file);
+  }
 });
 
 natsTest(

@@ -132,24 +132,33 @@ export class Campaign implements AsyncDisposable {
 
   /**
    * Records every update of every lease. Updates that the bucket refuses are seen too: they are of a
-   * worker that has lost the part, and have the number of tries from before.
+   * worker that has lost the part, and have the number of tries from before. So have those of a worker
+   * that took a released part. If the release was missed, because a NATS server was killed, they are
+   * recorded when the worker before has sent none for too long.
    */
   async #watchLeases(): Promise<void> {
     const subject = `$KV.${LEASES}.lease.${this.plan.name}.*`;
     const last = new Map<number, LeaseValue>();
+    const refused = new Map<number, LeaseUpdate[]>();
     for await (const message of subscribeRaw(this.servers.map(({ url }) => url), subject)) {
       if (message.text === "") continue; // the key is removed
       const part = Number(message.subject.split(".").at(-1));
       const value = parseLeaseValue(message.text);
       const before = last.get(part);
+      const isRepeated = Date.now() - value.at > LIMITS.ackWaitMs / 4;
+      const update = { part, value, sent: isRepeated ? Date.now() : value.at };
+      const waiting = [...refused.get(part) ?? [], update]
+        .filter((one) => one.value.worker === value.worker);
       if (
-        before?.state === "held" && before.worker !== value.worker && value.tries <= before.tries
+        before?.state === "held" && before.worker !== value.worker &&
+        value.tries <= before.tries && update.sent - before.at <= LIMITS.ackWaitMs
       ) {
+        refused.set(part, waiting);
         continue;
       }
+      refused.delete(part);
       last.set(part, value);
-      const isRepeated = Date.now() - value.at > LIMITS.ackWaitMs / 4;
-      this.updates.push({ part, value, sent: isRepeated ? Date.now() : value.at });
+      this.updates.push(...before?.worker === value.worker ? [update] : waiting);
       if (value.state === "done") this.#done.add(part);
       if (hasEnded(value)) this.#begun.delete(part);
       else if (value.worker !== POISON) {

@@ -52,7 +52,8 @@ export function ruleOf(command: string): Rule {
   return RULES.find(([expression]) => expression.test(command))?.[1] ?? TO_ITS_END;
 }
 
-/** A command with a higher limit for each network, so that a scan takes seconds. */
+/** A command with higher limits, so that a scan takes seconds. */
 export function hurried(command: string): string {
-  return command.replace(/\bscan (?=[\d-])/, "scan --net-rate 2000 ");
+  const rate = command.includes("--rate") ? "" : "--rate 20k ";
+  return command.replace(/\bscan (?=[\d-])/, `scan ${rate}--net-rate 20000 --host-rate 1000 `);
 }

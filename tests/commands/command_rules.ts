@@ -35,7 +35,8 @@ const RULES: readonly (readonly [RegExp, Rule])[] = [
   [/\/backup\/|^pg_(dump|restore)/, { skip: "names folders of the reader" }],
   [/^blocksweep .*--engine/, { skip: "tests/npm runs the engines of the package" }],
   [/^nats-server\b/, { beside: /Server is ready/ }],
-  [/\bfleet --servers\b/, { beside: /simulating/ }],
+  [/\bfleet --servers\b/, { beside: /Ctrl-C to end/ }],
+  [/\bfleet --check\b/, { codes: [0, 1] }], // the scan before was ended
   [/\bserve\b/, { beside: /Ctrl-C to end/ }],
   [/ --dry-run| -sL/, TO_ITS_END],
   [/\bcurl .*127\.0\.0\.1:8420/, { codes: [0], after: ["deno task serve servers.db"] }],

@@ -13,7 +13,8 @@ if [ "${1:-}" = inside ]; then
   ip link add bs0 type veth peer name bs1
   ip link set bs0 up && ip link set bs1 up
   ip addr add 192.168.1.5/24 broadcast + dev bs0
-  for range in 10.0.0.0/8 172.16.0.0/12 192.168.1.0/24 192.0.2.0/24; do
+  # 5.9.9.0/24: a name must not point to a private address.
+  for range in 10.0.0.0/8 172.16.0.0/12 192.168.1.0/24 192.0.2.0/24 5.9.9.0/24; do
     ip route add local "$range" dev lo
   done
   mount -t tmpfs tmpfs /mnt

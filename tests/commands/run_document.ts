@@ -66,6 +66,8 @@ async function openServers(): Promise<AsyncDisposable> {
     ...draw("192.168.1.21", 1, 1, ["bds"]),
     ...draw("192.168.1.22", 1, 1, ["paper"]),
     ...draw("10.0.3.7", 1, 1, ["bds"]),
+    ...draw("5.9.9.20", 1, 1, ["pocketmine"]),
+    ...draw("5.9.9.22", 1, 1, ["paper"]),
     ...draw("10.0.0.0", 512, 30),
   ];
   const lab = [{ address: parseAddress("192.168.1.5") as number, netmask: 0xffffff00 }];
@@ -74,7 +76,7 @@ async function openServers(): Promise<AsyncDisposable> {
 
 /** Starts a name server for the names of the examples. */
 async function openNames(folder: string): Promise<Deno.ChildProcess> {
-  const names = ["play.example.org 192.168.1.20", "mc.example.org 192.168.1.22"];
+  const names = ["play.example.org 5.9.9.20", "mc.example.org 5.9.9.22"];
   await Deno.writeTextFile(`${folder}/names`, names.map((line) => `${line}\n`).join(""));
   const program = `${SOURCE}tests/namespaces/name_server.ts`;
   const args = ["run", "--no-check", "--quiet", "-A", program, `${folder}/names`, "127.0.0.53"];

@@ -23,7 +23,7 @@ const CAMPAIGN = [
   "deno task campaign list | grep lab || deno task campaign submit 192.168.1.20 --name lab",
 ];
 
-/** The first rule whose expression a command matches holds. */
+/** The rules in order. The first one whose expression matches a command applies to it. */
 const RULES: readonly (readonly [RegExp, Rule])[] = [
   [/^deno task (ok|test|interop|postgres|bench)\b|^deno test\b/, { skip: "a stage of CI" }],
   [/\bbench\/|^deno task fuzz\b/, { skip: "takes minutes, on a quiet machine" }],

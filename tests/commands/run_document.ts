@@ -12,7 +12,7 @@ import { missingLines } from "./output_shapes.ts";
 
 const [document] = Deno.args;
 const SOURCE = new URL("../../", import.meta.url).pathname;
-/** The files of the examples: an unfinished scan, and a server whose interview was cut short. */
+/** Commands that write the files that the examples read, such as the checkpoint of an unfinished scan. */
 const PREPARE = [
   "deno task scan 192.168.1.20/30 10.0.3.7 -q -o servers.db -o servers.ndjson -o rows.ndjson " +
   "-o rows.csv --cooldown 500ms",
@@ -133,7 +133,7 @@ class Running {
   #isKilled = false;
 
   constructor(command: string, folder: string, home: string) {
-    // A command of a terminal, as `script` opens it, whose keyboard is the standard input.
+    // `script` opens a pseudo-terminal. What is written to its standard input is typed there.
     const args = ["-c", 'script -qefc "$0" /dev/null', `stty cols 80 rows 24; ${command}`];
     this.#child = new Deno.Command("sh", {
       args,

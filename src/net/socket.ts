@@ -364,8 +364,14 @@ export interface Dialer {
    * Connects.
    *
    * @param signal Cancels the attempt: the result is `"cancelled"`.
-   * @returns The connection, or why it failed. It never throws for what a peer does.
+   * @param gate Is asked immediately before the system call. Default: nothing is kept back.
+   * @returns The connection, or why it failed; `"kept back"`: the gate was closed. It never throws for
+   * what a peer does.
    * @throws Deno.errors.NotCapable.
    */
-  connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure>;
+  connect(
+    to: Endpoint,
+    signal: AbortSignal,
+    gate?: SendGate,
+  ): Promise<Stream | ConnectFailure | "kept back">;
 }

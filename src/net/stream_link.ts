@@ -71,19 +71,27 @@ async function dialOnce(
   peer: Endpoint,
   options: StreamLinkOptions,
 ): Promise<Stream | ConnectFailure> {
-  const { dialer, clock, limits, signal, gate } = options;
-  while (gate?.isOpen() === false) {
-    gate.keptBack++;
-    if (!await untilOpen(gate, signal)) return "cancelled";
+  const { signal, gate } = options;
+  for (;;) {
+    const stream = await attemptOnce(peer, options);
+    if (stream !== "kept back") return stream;
+    gate!.keptBack++;
+    if (!await untilOpen(gate!, signal)) return "cancelled";
     await waitForThrottle(peer, options); // many connections may have waited
   }
+}
+
+async function attemptOnce(
+  peer: Endpoint,
+  { dialer, clock, limits, signal, gate }: StreamLinkOptions,
+): Promise<Stream | ConnectFailure | "kept back"> {
   const attempt = new AbortController();
   const abort = () => attempt.abort();
   const cancel = clock.after(limits.connectMs, abort);
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   try {
-    const stream = await dialer.connect(peer, attempt.signal);
+    const stream = await dialer.connect(peer, attempt.signal, gate);
     return stream === "cancelled" && !signal.aborted ? "timeout" : stream;
   } finally {
     cancel();

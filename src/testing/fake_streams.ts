@@ -5,6 +5,7 @@
 import { type Endpoint, endpointKey } from "../core/address.ts";
 import { Random } from "../fleet/random.ts";
 import type { StreamAct, StreamResponder, StreamTalk } from "../fleet/simulate/responder.ts";
+import type { SendGate } from "../net/send_gate.ts";
 import type { ConnectFailure, Dialer, Stream } from "../net/socket.ts";
 import type { FakeNetwork } from "./fake_network.ts";
 
@@ -72,7 +73,12 @@ export class FakeStreams implements Dialer {
     this.#behaviours.set(endpointKey(endpoint), behaviour);
   }
 
-  connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure> {
+  connect(
+    to: Endpoint,
+    signal: AbortSignal,
+    gate?: SendGate,
+  ): Promise<Stream | ConnectFailure | "kept back"> {
+    if (gate?.isOpen() === false) return Promise.resolve("kept back");
     this.begun.push({ at: this.network.now(), to: { ...to } });
     this.most = Math.max(this.most, ++this.open);
     const behaviour = this.#behaviours.get(endpointKey(to)) ?? this.absent;

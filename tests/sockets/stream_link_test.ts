@@ -8,6 +8,7 @@ import { createServer } from "node:net";
 import type { Endpoint } from "../../src/core/address.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { connectFailure, denoDialer } from "../../src/net/deno/tcp_dialer.ts";
+import type { SendGate } from "../../src/net/send_gate.ts";
 import { descriptorsLeft } from "../../src/net/file_descriptors.ts";
 import { openSocket } from "../../src/net/deno/udp_socket.ts";
 import type { Stream } from "../../src/net/socket.ts";
@@ -99,6 +100,32 @@ for (const [own, from] of [[undefined, "127.0.0.1"], [OWN, "127.57.0.2"]] as con
     });
   });
 }
+
+Deno.test("a gate keeps connections back; those of an address of ours begin one by one", async () => {
+  let turn = 0;
+  let isCounting = true;
+  const countTurns = () => {
+    turn++;
+    if (isCounting) setImmediate(countTurns);
+  };
+  countTurns();
+  for (const [own, isLate] of [[undefined, false], [OWN, true]] as const) {
+    const turns: number[] = [];
+    const gate: SendGate = {
+      keptBack: 0,
+      isOpen: () => turns.push(turn) <= 2,
+      whenOpen: () => Promise.resolve(false),
+    };
+    const dialer = denoDialer(own);
+    const to = { address: HOST, port: 1 };
+    const outcomes = await Promise.all(
+      [1, 2, 3, 4].map(() => dialer.connect(to, NEVER, gate)),
+    );
+    assertEquals(outcomes, ["refused", "refused", "kept back", "kept back"]);
+    assertEquals(new Set(turns).size, isLate ? 4 : 1);
+  }
+  isCounting = false;
+});
 
 Deno.test("a local address is used only for its family", async () => {
   const { from } = await withPeer(echo, async (endpoint) => {

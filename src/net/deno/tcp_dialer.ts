@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { type Address, type Endpoint, family, formatAddress } from "../../core/address.ts";
 import { openSocket } from "./udp_socket.ts";
 import { isShortage } from "../file_descriptors.ts";
+import type { SendGate } from "../send_gate.ts";
 import type { ConnectFailure, Dialer, Stream } from "../socket.ts";
 
 /** Maximum number of bytes of one read. */
@@ -24,14 +25,20 @@ export function denoDialer(from?: Address): Dialer {
 class DenoDialer implements Dialer {
   readonly errors = new Map<string, number>();
 
+  /** Resolves when the connection that began last through a gate was sent. */
+  #sent = Promise.resolve();
+
   constructor(private readonly from: Address | undefined) {}
 
-  async connect(to: Endpoint, signal: AbortSignal): Promise<Stream | ConnectFailure> {
+  async connect(
+    to: Endpoint,
+    signal: AbortSignal,
+    gate?: SendGate,
+  ): Promise<Stream | ConnectFailure | "kept back"> {
     const own = this.from !== undefined && family(this.from) === family(to.address);
     try {
-      return own
-        ? await this.#connectFrom(this.from!, to, signal)
-        : await this.#connect(to, signal);
+      if (own) return await this.#connectFrom(this.from!, to, signal, gate);
+      return gate?.isOpen() === false ? "kept back" : await this.#connect(to, signal);
     } catch (error) {
       if (signal.aborted) return "cancelled";
       if (error instanceof Deno.errors.NotCapable) throw error;
@@ -45,15 +52,23 @@ class DenoDialer implements Dialer {
     return new DenoStream(conn, (error) => this.count(error));
   }
 
-  /** Connects from a given address. `node:net` supports that, and Deno.connect() does not. */
-  async #connectFrom(own: Address, to: Endpoint, signal: AbortSignal): Promise<Stream> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+  /**
+   * Connects from a given address. `node:net` supports that, and Deno.connect() does not. But it sends
+   * the first segment later, in the next iteration of the event loop. Connections with a gate
+   * therefore begin one by one: if the process is stopped there, one segment has passed the gate.
+   */
+  async #connectFrom(
+    own: Address,
+    to: Endpoint,
+    signal: AbortSignal,
+    gate: SendGate | undefined,
+  ): Promise<Stream | "kept back"> {
     const { connect } = await import("node:net"); // loading it takes 25 ms
-    const socket = connect({
-      host: formatAddress(to.address),
-      port: to.port,
-      localAddress: formatAddress(own),
-    });
+    const [host, localAddress] = [formatAddress(to.address), formatAddress(own)];
+    const begin = () => connect({ host, port: to.port, localAddress });
+    const socket = gate === undefined ? begin() : await this.#inTurn(gate, begin);
+    if (socket === "kept back") return socket;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const abort = () => reject(signal.reason);
     socket.once("connect", resolve).once("error", reject);
     signal.addEventListener("abort", abort, { once: true });
@@ -67,6 +82,13 @@ class DenoDialer implements Dialer {
       signal.removeEventListener("abort", abort);
     }
     return new NodeStream(socket, this);
+  }
+
+  /** Begins a connection through a gate when the one before was sent. */
+  #inTurn(gate: SendGate, begin: () => Socket): Promise<Socket | "kept back"> {
+    const begun = this.#sent.then(() => gate.isOpen() ? begin() : "kept back");
+    this.#sent = begun.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return begun;
   }
 
   /** Counts an error by its code, and returns the code. */

@@ -2,10 +2,11 @@
  * A short run of the fuzzer, and the inputs that once crashed. `deno task fuzz` runs longer.
  */
 import { assert, assertEquals, assertFalse } from "@std/assert";
+import process from "node:process";
 import { Random } from "../../src/fleet/random.ts";
 import { DECODERS } from "../protocols/decoders/mod.ts";
 import { knownCrashes } from "./corpus.ts";
-import { Hammer } from "./hammer.ts";
+import { Hammer, MAX_MS } from "./hammer.ts";
 import { Mutator } from "./mutator.ts";
 import type { Subject } from "./subject.ts";
 import { decoderSubject } from "./subjects/decoders.ts";
@@ -71,6 +72,20 @@ Deno.test("the fuzzer finds an input that takes too much memory", async () => {
     1,
   );
   await hammer.run(256);
+  assertEquals(hammer.crashes.map(({ error }) => error.split(":")[0]), ["Excess"]);
+});
+
+Deno.test("the fuzzer finds an input that takes too much time of its thread", async () => {
+  const work = () => {
+    const start = process.threadCpuUsage();
+    for (let used = 0; used < 1000 * (MAX_MS + 50);) {
+      const { user, system } = process.threadCpuUsage(start);
+      used = user + system;
+    }
+    return "+" as const;
+  };
+  const hammer = new Hammer(planted(work), 1);
+  await hammer.run(1);
   assertEquals(hammer.crashes.map(({ error }) => error.split(":")[0]), ["Excess"]);
 });
 

@@ -114,15 +114,20 @@ export class Hammer {
     if (bytes > MAX_BYTES) throw new Excess(`${bytes} bytes of memory`);
   }
 
-  /** Measures the CPU time of a slow input: other programs, and the compiler, take time too. */
+  /**
+   * Measures a slow input again: other programs, and the compiler, take time too. What still takes too
+   * long is judged by the CPU time of this thread, because other tests run on other threads. The
+   * system counts that in steps of 10 ms.
+   */
   async #time(bytes: Uint8Array<ArrayBuffer>, first: number): Promise<void> {
     let least = first;
     for (let i = 0; i < 3 && first > SLOW_MS; i++) {
       const before = memory();
-      const start = process.cpuUsage();
+      const [start, used] = [performance.now(), process.threadCpuUsage()];
       await this.subject.check(bytes);
-      const { user, system } = process.cpuUsage(start);
-      least = Math.min(least, (user + system) / 1000);
+      const ms = performance.now() - start;
+      const { user, system } = process.threadCpuUsage(used);
+      least = Math.min(least, ms > MAX_MS ? (user + system) / 1000 : ms);
       this.#weigh(memory() - before);
     }
     this.tally.worstMs = Math.max(this.tally.worstMs, least);

@@ -87,7 +87,7 @@ natsTest("the services scan a campaign and write it into a database", async () =
     const { parts, collectors } = JSON.parse(stdout);
     const isWritten = collectors.length === 1 && collectors[0].pending === 0 &&
       collectors[0].unacknowledged === 0; // the results stay in NATS
-    return parts.done === 2 && isWritten;
+    return parts.done === 2 && isWritten && collector.printed().includes("campaign lab: finished");
   });
   assertEquals([await worker.stop(), await collector.stop()], [130, 130]); // ended by SIGINT
   assertEquals(secured.server.log.filter((line) => line.includes("Violation")), []);

@@ -48,12 +48,11 @@ export async function checkPackets(
  * Packets of a worker to a part whose lease it did not hold, or had not updated for half of ack_wait.
  *
  * A program cannot check its fence and send in one step. If it is stopped in between, the packet is
- * sent when it goes on, after any time: no tolerance in milliseconds is right. But each sender of a
- * part waits until its packet is sent before it begins the next, so this can happen to one datagram
- * and one connection of each part. (Of 140 stops of a worker that opened connections for two parts from
- * a source address, 15 let one connection pass, and one let two.) A packet is therefore judged by the
- * lease at the time of the sender's packet before it, too: only its first packet after the fence has
- * closed can pass by that.
+ * sent when it goes on, after any time: no tolerance in milliseconds is right. But it checks again
+ * before the next packet, so this can happen to one packet. (Connections from a source address begin
+ * one by one for this reason: node:net sends them later.) A packet is therefore judged by the lease at
+ * the time of the worker's packet before it, too: only the first packet after the fence has closed can
+ * pass by that.
  */
 function outsideLeases({ plan, updates, sources }: Campaign, packets: readonly Packet[]): Packet[] {
   const target = parseTarget(plan.range);
@@ -69,12 +68,11 @@ function outsideLeases({ plan, updates, sources }: Campaign, packets: readonly P
     const taken = own.findLastIndex(({ sent }) => sent <= at + CLOCK_MS);
     return own.slice(Math.max(0, taken - 1), taken + 2).some(isFresh);
   };
-  const last = new Map<string, number>();
-  return packets.filter(({ at, source, destination, port }) => {
+  const last = new Map<number, number>();
+  return packets.filter(({ at, source, destination }) => {
     const part = parts.indexOf(destination)!;
-    const sender = `${source} ${part} ${port}`;
-    const before = last.get(sender) ?? at;
-    last.set(sender, at);
+    const before = last.get(source) ?? at;
+    last.set(source, at);
     if (isHeld(part, source, at)) return false;
     const isFirst = isHeld(part, source, before);
     if (isFirst) {

@@ -25,8 +25,8 @@ export function denoDialer(from?: Address): Dialer {
 class DenoDialer implements Dialer {
   readonly errors = new Map<string, number>();
 
-  /** Resolves when the connection that began last through a gate was sent. */
-  #sent = Promise.resolve();
+  /** Resolves when the connection of this process that began last through a gate was sent. */
+  static #sent = Promise.resolve();
 
   constructor(private readonly from: Address | undefined) {}
 
@@ -86,8 +86,8 @@ class DenoDialer implements Dialer {
 
   /** Begins a connection through a gate when the one before was sent. */
   #inTurn(gate: SendGate, begin: () => Socket): Promise<Socket | "kept back"> {
-    const begun = this.#sent.then(() => gate.isOpen() ? begin() : "kept back");
-    this.#sent = begun.then(() => new Promise((resolve) => setImmediate(resolve)));
+    const begun = DenoDialer.#sent.then(() => gate.isOpen() ? begin() : "kept back");
+    DenoDialer.#sent = begun.then(() => new Promise((resolve) => setImmediate(resolve)));
     return begun;
   }
 

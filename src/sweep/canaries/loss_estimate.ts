@@ -75,6 +75,11 @@ export interface LossEstimate extends Interval {
 
 /** An estimate whose interval is longer than this has no use. */
 const LONGEST_INTERVAL = 0.5;
+/**
+ * Two intervals that share less than this part of the shorter one show that the loss has changed. At
+ * constant loss this happens in about 2 of 100 scans.
+ */
+const LEAST_SHARED = 1 / 4;
 
 /**
  * Estimates the lost proportion p, with a confidence interval of at least 95 %; `undefined` if the
@@ -87,7 +92,8 @@ const LONGEST_INTERVAL = 0.5;
  *     p^(lost + second) · (1 - p)^(sent - lost) · (1 + p)^-(first + second).
  *
  * Each observation alone has a Clopper-Pearson interval; with two of them, each has a confidence of
- * 97.5 %, and the interval of both is the part that they share.
+ * 97.5 %, and the interval of both is the part that they share. If the loss changes, for example
+ * because a queue is full for a time, they differ: then the interval contains both.
  *
  * Losses in bursts carry less information than independent losses. The losses of batches then vary
  * more than independent losses would. In that case the effective sample sizes are divided by the
@@ -108,13 +114,23 @@ export function estimateLoss(counts: CanaryCounts): LossEstimate | undefined {
     : { low: 0, high: 1 };
   // The share s = p / (1 + p) of the second pass means p = s / (1 - s).
   const both = [ofCanaries, { low: odds(ofPasses.low), high: odds(ofPasses.high) }];
-  const low = Math.max(...both.map((one) => one.low));
-  const high = Math.min(...both.map((one) => one.high));
-  // Intervals that exclude each other show that the loss has changed: both are possible.
-  const [least, most] = low <= high ? [low, high] : [high, low];
-  if (most - least > LONGEST_INTERVAL) return undefined;
+  const { low, high } = joined(both);
+  if (high - low > LONGEST_INTERVAL) return undefined;
   const share = likeliest(lost + secondFound, sent - lost, found);
-  return { share: Math.min(most, Math.max(least, share)), low: least, high: most };
+  return { share: Math.min(high, Math.max(low, share)), low, high };
+}
+
+/**
+ * The part that two intervals share. If they share hardly anything, the loss was not the same for both
+ * observations; the result then contains both intervals.
+ */
+function joined(both: readonly Interval[]): Interval {
+  const [lows, highs] = [both.map(({ low }) => low), both.map(({ high }) => high)];
+  const [low, high] = [Math.max(...lows), Math.min(...highs)];
+  const shorter = Math.min(...both.map((one) => one.high - one.low));
+  return high - low >= LEAST_SHARED * shorter
+    ? { low, high }
+    : { low: Math.min(...lows), high: Math.max(...highs) };
 }
 
 /** The proportion p of which a share is p / (1 + p); at most 1. */

@@ -189,6 +189,23 @@ Deno.test("observations that exclude each other make the interval longer, not em
   assert(low < 0.02 && high > 0.15 && low <= share && share <= high, `${low} to ${high}`);
 });
 
+Deno.test("observations that share hardly anything have an interval that contains both", () => {
+  // The loss changed during the scan: 70 canary probes lost 1 to 3, the passes lost 9 to 20 %.
+  for (const lost of [0, 1, 2, 3]) {
+    for (let second = 20; second <= 60; second++) {
+      const passes = estimateLoss({ ...noCanaries(), firstFound: 300, secondFound: second })!;
+      const canaries = estimateLoss({ ...noCanaries(), sent: 70, lost })!;
+      const counts = { ...noCanaries(), sent: 70, lost, firstFound: 300, secondFound: second };
+      const { low, high } = estimateLoss(counts)!;
+      const shorter = Math.min(passes.high - passes.low, canaries.high - canaries.low);
+      const shown = `${lost} of 70, ${second} of ${300 + second}: ${low} to ${high}`;
+      assert(high - low > shorter / 5, `${shown} is too short`);
+      if (passes.low < canaries.high) continue;
+      assert(low <= canaries.low && high >= passes.high, `${shown} lacks an observation`);
+    }
+  }
+});
+
 Deno.test("missedRange() has no negative numbers", () => {
   const { low, high } = missedRange(1, { low: 0.995, high: 0.999 }, 1);
   assert(low >= 0 && high > 999, `${low} to ${high}`);

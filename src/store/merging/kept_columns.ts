@@ -142,7 +142,10 @@ function partsOf(
   scope: InterviewScope,
 ): Parts {
   const server = known.get(key);
-  if (server?.state === undefined) return { unqueried: [], kept: [], columns: [], lacking: {} };
+  const hasReplied = (server?.state?.repliedAt ?? null) !== null;
+  if (server?.state === undefined || !hasReplied) {
+    return { unqueried: [], kept: [], columns: [], lacking: {} };
+  }
   const { columns, state } = server;
   const { allProtocols, downAfter: limit = 1, dropped } = scope;
   const { protocols } = columns;

@@ -1,9 +1,11 @@
 /** Which columns a row keeps when a scan does not query them. */
 import { assertEquals, assertNotEquals } from "@std/assert";
-import type { ServerRecord } from "../../../src/core/record.ts";
+import { parseAddress } from "../../../src/core/address.ts";
+import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { InterviewScope } from "../../../src/store/merging/kept_columns.ts";
+import { writeImportedRecords } from "../../../src/store/import_writer.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, onEngines, SEEN, storedServers } from "../databases.ts";
 import { record, scanId } from "../records.ts";
@@ -69,6 +71,17 @@ onEngines(
     assertEquals([row.joinable, row.protocols], [null, ["slp"]]);
   },
 );
+
+onEngines("a first reply that lost parts fills the row of an imported endpoint", async (db) => {
+  const endpoint = emptyRecord({ address: parseAddress("127.0.0.1")!, port: 1 }, 1000);
+  const state = { online: false, missed_scans: 0, first_seen: 1000, last_seen: 1000 };
+  const imported = { ...endpoint, ...state, changed_at: 1000, players_at: null };
+  await writeImportedRecords(db, [imported], PROTOCOLS);
+  const published = { name: "first", version: "1.21", flags: ["statLost"], seen_at: 2000 };
+  const keepsAll = { ...USUAL, downAfter: 3, dropped: () => [] };
+  const { name, version, flags } = await after(db, [published, keepsAll]);
+  assertEquals([name, version, flags], ["first", "1.21", ["statLost"]]);
+});
 
 onEngines("columns of protocols that a scan does not query are kept", async (db) => {
   const whole = {

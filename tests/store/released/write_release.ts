@@ -1,7 +1,7 @@
 /**
  * Writes databases with the tables of this version as a release leaves them: `tables16.db.gz` for SQLite,
  * `tables16.sql.gz` for PostgreSQL. Their servers are in `servers16.ndjson.gz`. Run it once for each version of
- * the tables that is released, and never again: the files show that later programs open such databases.
+ * the tables, and never again after a release: the files show that later programs open such databases.
  *
  * `deno run -A tests/store/released/write_release.ts postgres://USER@HOST/EMPTY_DATABASE`
  */

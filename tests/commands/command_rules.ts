@@ -25,9 +25,12 @@ const CAMPAIGN = [
 
 /** The rules in order. The first one whose expression matches a command applies to it. */
 const RULES: readonly (readonly [RegExp, Rule])[] = [
-  [/^deno task (ok|test|interop|postgres|bench)\b|^deno test\b/, { skip: "a stage of CI" }],
+  [/^(npx -y deno@\S+|deno) task (ok|test|interop|postgres|bench)\b|^deno test\b/, {
+    skip: "a stage of CI",
+  }],
   [/\bbench\/|^deno task fuzz\b/, { skip: "takes minutes, on a quiet machine" }],
-  [/^(npm|npx) /, { skip: "tests/npm runs the package" }],
+  [/^npx -y deno@\S+ task scan RANGE$/, { skip: "tests/newcomer.sh runs it" }],
+  [/^npm |^npx (?!-y deno@)/, { skip: "tests/npm runs the package" }],
   [/[A-Z]{4,}|@(HOST|worker)/, { skip: "contains a placeholder" }],
   [/ URL |systemctl|journalctl|\/opt\/blocksweep|\/var\/lib\//, {
     skip: "needs systemd and a published repository",
@@ -53,8 +56,9 @@ export function ruleOf(command: string): Rule {
   return RULES.find(([expression]) => expression.test(command))?.[1] ?? TO_ITS_END;
 }
 
-/** A command with higher limits, so that a scan takes seconds. */
+/** A command with higher limits, so that a scan takes seconds, and with the installed Deno. */
 export function hurried(command: string): string {
   const rate = command.includes("--rate") ? "" : "--rate 20k ";
-  return command.replace(/\bscan (?=[\d-])/, `scan ${rate}--net-rate 20000 --host-rate 1000 `);
+  const own = command.replace(/^npx -y deno@\S+/, "deno");
+  return own.replace(/\bscan (?=[\d-])/, `scan ${rate}--net-rate 20000 --host-rate 1000 `);
 }

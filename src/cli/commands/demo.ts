@@ -35,8 +35,11 @@ import { serverTable } from "../../app/outputs/table_format.ts";
 const FOLDER = "demo";
 /** Number of rows that the demo shows. */
 const SHOWN = 12;
-/** How the user calls the program. The demo may not read `INIT_CWD`. */
-const CALLED = IS_NPM_PACKAGE ? "blocksweep" : "deno task";
+/** Whether npx runs Deno: there may be no command `deno`. */
+const IS_NPX = /[/\\]_npx[/\\]/.test(Deno.execPath());
+/** How the user calls a task. The demo may not read `INIT_CWD`. */
+const TASK = IS_NPX ? `npx -y deno@${Deno.version.deno} task` : "deno task";
+const CALLED = IS_NPM_PACKAGE ? "blocksweep" : TASK;
 /** What to do after the demo. */
 const NEXT = [
   `next: ${CALLED} lan finds servers on your LAN; ${CALLED} scan 192.168.1.0/24 -o servers.csv scans a range`,

@@ -248,7 +248,9 @@ Deno.test("every task that runs the program has --no-prompt, and names each perm
 const OWN_TASKS = ["interop", "browser", "postgres", "namespaces", "npm"];
 
 Deno.test("deno task test runs every test file", async () => {
-  const words = ["pure", "rest"].flatMap((group) => TASKS[`test:${group}`].command.split(" "));
+  const words = ["pure", "rest", "sockets"].flatMap((group) =>
+    TASKS[`test:${group}`].command.split(" ")
+  );
   const files = await testFiles("tests/");
   assert(files.length > 300, `${files.length} files`);
   for (const path of files) {

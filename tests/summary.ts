@@ -1,13 +1,10 @@
-// deno-lint-ignore-file no-console
 /**
- * Prints the summary of `deno task test`: counts, failed tests, the slowest files, and ignored tests by
- * reason. Reads the JUnit files that the groups of tests have written.
- *
- * Usage: `deno run --allow-read=reports/tests tests/summary.ts reports/tests pure doc rest sockets`
+ * The summary of `deno task test`: counts, failed tests, the slowest files, and ignored tests by
+ * reason, from the JUnit files that the groups of tests have written.
  */
 
 /** Slowest files that are listed. */
-const FILES = 10;
+const FILES = 5;
 
 /** A test in a JUnit file. */
 export interface TestResult {
@@ -104,20 +101,4 @@ export function summaryOf(
     ...ignored.length === 0 ? [] : ["Ignored here; what runs them, or what they lack:"],
     ...ignoredByReason(ignored),
   ];
-}
-
-async function read(path: string): Promise<readonly TestResult[] | undefined> {
-  try {
-    return readJunit(await Deno.readTextFile(path));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
-if (import.meta.main) {
-  const [folder, ...names] = Deno.args;
-  const groups = new Map<string, readonly TestResult[] | undefined>();
-  for (const name of names) groups.set(name, await read(`${folder}/${name}.xml`));
-  console.log(`\n${summaryOf(groups).join("\n")}`);
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Command } from "../app/options/commands.ts";
+import { PATH_IN_VALUE } from "../app/outputs/path_conflicts.ts";
 import type { GivenOptions } from "../app/options/given_options.ts";
 import { type Option, programName } from "../app/options/option.ts";
 import { optionsOf } from "../app/options/option_table.ts";
@@ -65,7 +66,7 @@ function textsOf(option: Option, value: unknown): readonly string[] {
 function withAbsolutePath({ takes }: Option, text: string): string {
   if (takes?.isPath) return absolutePath(text);
   if (!takes?.mayHavePath) return text;
-  return text.replace(/(?<=^(?:[^@=/]+=)?@).+$/s, absolutePath);
+  return text.replace(PATH_IN_VALUE, absolutePath);
 }
 
 /**

@@ -72,6 +72,8 @@ export interface CommandDescription {
     readonly most?: number;
     /** What shells complete: files, or these words. */
     readonly completions?: "files" | readonly string[];
+    /** Index of the file that the command writes. Default: it only reads the files in its words. */
+    readonly written?: number;
   };
 }
 
@@ -259,7 +261,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "import servers.db nmap.xml masscan.json",
       "import servers.db zmap.csv --port 25565",
     ],
-    words: { completions: "files" },
+    words: { completions: "files", written: 0 },
   },
   prune: {
     usage: "prune DATABASE --observations|--events|--replies|--players TIME...",
@@ -284,7 +286,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "copy servers.db postgres://writer@db.example.org/servers",
       "copy old.db servers.db --json",
     ],
-    words: { most: 2, completions: "files" },
+    words: { most: 2, completions: "files", written: 1 },
   },
   forget: {
     usage: "forget DATABASE SERVER...|--opted-out [options]",

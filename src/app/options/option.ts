@@ -18,6 +18,8 @@ export interface Option extends OptionForm {
   readonly aliases?: readonly string[];
   /** The type of its value. Default: none, the option is a switch. */
   readonly takes?: ValueType<unknown>;
+  /** The name of the option with which the command reads the file that it would write otherwise. */
+  readonly readWith?: string;
   /** The default value as a user would write it: one for all commands, or one for each. */
   readonly default?: PerCommand;
   /** Description of the default, if it depends on more than the command. */

@@ -5,6 +5,7 @@
  */
 import type { Protocol } from "../../protocols/protocol.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
+import { checkFilesApart } from "../outputs/path_conflicts.ts";
 import type { Command } from "./commands.ts";
 import type { GivenOptions } from "./given_options.ts";
 import { camelCase, dashed, type Option, textOf } from "./option.ts";
@@ -22,17 +23,18 @@ export interface ReadingContext {
 /**
  * The values of a command's options.
  *
- * @throws InputError for the first text that is wrong.
+ * @throws InputError for the first text that is wrong, and for an output that is also an input.
  */
 export function readOptions<Name extends Command>(
   command: Name,
-  { given }: GivenOptions,
+  { words, given }: GivenOptions,
   { allProtocols, nameOf = dashed }: ReadingContext,
 ): OptionsOf<Name> {
   const entries = optionsOf(command).map((option) => [
     camelCase(option.name),
     valueOf(option, command, given.get(option.name), { allProtocols, nameOf }),
   ]);
+  checkFilesApart(command, { words, given, nameOf });
   return { ...Object.fromEntries(entries), allProtocols };
 }
 

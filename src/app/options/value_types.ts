@@ -44,6 +44,8 @@ export interface ValueType<Value> {
   readonly completions?: Completions;
   /** Whether the value is a path, which depends on the current folder. */
   readonly isPath?: boolean;
+  /** Whether the command writes the file at the path. Default: it only reads the file, or adds to it. */
+  readonly isWritten?: true;
   /** Whether the value may have a path after `@`. */
   readonly mayHavePath?: true;
   /** The unit of numbers in programs, which ends the name of the option there. Default: none. */
@@ -96,6 +98,9 @@ export const FILE: ValueType<string> = {
   completions: { kind: "file" },
   isPath: true,
 };
+
+/** A path of a file that the command writes. */
+export const WRITTEN_FILE: ValueType<string> = { ...FILE, isWritten: true };
 
 /** One of some words. */
 export function oneOf<const Word extends string>(words: readonly Word[]): ValueType<Word> {

@@ -11,7 +11,6 @@ import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { whileRead } from "./closed_pipe.ts";
 import { openOutputs, type OpenOutputsOptions } from "./open_outputs.ts";
 import type { OutputFormat } from "./output_formats.ts";
-import { checkApart } from "./path_conflicts.ts";
 import { type OutputOptions, type OutputPlan, planOutputs } from "./plan_outputs.ts";
 
 /** The options of a command that may write rows to files. */
@@ -36,9 +35,7 @@ export function planFoundRows(
   const files = [...output, ...oD, ...oJ, ...oG, ...oL];
   if (files.length === 0 && format === undefined) return [];
   const printed = json && files.length > 0 ? ["-"] : [];
-  const plans = planOutputs({ ...options, format, oD: [...oD, ...printed] }, terminal);
-  checkApart({ outputs: plans.map(({ path }) => path) });
-  return plans;
+  return planOutputs({ ...options, format, oD: [...oD, ...printed] }, terminal);
 }
 
 /** The format of `--format`; `--json` means `--format ndjson`. */

@@ -1,13 +1,130 @@
 /**
- * Checks the paths of a scan's files before any file is opened, and refuses targets that are files.
+ * Checks the paths of files before a command opens one: refuses outputs that are inputs, files that cannot
+ * be written, and targets that are files.
  *
  * @module
  */
-import { resolvePath } from "../../core/node_modules.ts";
+import { nodeFs, resolvePath } from "../../core/node_modules.ts";
 import { InputError } from "../../core/errors.ts";
+import { redactUrl } from "../../core/redact.ts";
+import { fileKey, keyOf } from "../../sinks/file_identity.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { parseTargets } from "../../targets/parse.ts";
 import { quoteWord, userPath, writeRefusal } from "../environment.ts";
+import { configurationPath } from "../opt_outs/opt_out_file.ts";
+import { type Command, COMMANDS } from "../options/commands.ts";
+import type { GivenOptions } from "../options/given_options.ts";
+import type { Option } from "../options/option.ts";
+import { optionsOf } from "../options/option_table.ts";
+
+/** A file that a command reads or writes. */
+interface NamedFile {
+  /** The path as the user wrote it, `-` for standard input or output. */
+  readonly path: string;
+  /** The option or command that uses the file, for errors. */
+  readonly user: string;
+  readonly isWritten: boolean;
+  /** The option that names the file; `undefined`: an argument, or no option. */
+  readonly option?: string;
+}
+
+/** The options of a command, and the names of options for errors. */
+export interface NamedFiles extends GivenOptions {
+  readonly nameOf: (option: string) => string;
+  /** Files that are written besides those that the options name. */
+  readonly written?: readonly string[];
+}
+
+/**
+ * Checks that the command writes no file that it also reads, and no file twice. All paths of a file count:
+ * other spellings, symbolic links and hard links.
+ *
+ * @throws InputError for the first such file. Nothing is opened.
+ */
+export function checkFilesApart(command: Command, named: NamedFiles): void {
+  const files = [...filesOf(command, named)];
+  const written = files.filter(({ isWritten }) => isWritten);
+  if (written.length === 0) return;
+  const seen = new Map<string, NamedFile>();
+  for (const file of files) if (!file.isWritten) seen.set(keyOfPath(file), file);
+  for (const file of written) {
+    const other = seen.get(keyOfPath(file));
+    if (other === undefined) seen.set(keyOfPath(file), file);
+    else if (!isUpdate(file, other)) throw conflict(file, other);
+  }
+}
+
+function* filesOf(command: Command, named: NamedFiles): Generator<NamedFile> {
+  for (const option of optionsOf(command)) yield* filesOfOption(option, named);
+  const { completions, written } = COMMANDS[command].words ?? {};
+  if (completions === "files") {
+    yield* named.words.map((path, i) => ({ path, user: command, isWritten: i === written }));
+  }
+  for (const path of named.written ?? []) yield { path, user: command, isWritten: true };
+  const unnamed = { "opt-out-file": "opt-out.txt", contact: "contact.txt" };
+  for (const [option, file] of Object.entries(unnamed)) {
+    if (named.given.has(option) || optionsOf(command).every(({ name }) => name !== option)) {
+      continue;
+    }
+    yield { path: configurationPath(file), user: command, isWritten: false };
+  }
+}
+
+function* filesOfOption(
+  { name, takes, readWith = "" }: Option,
+  { given, nameOf }: NamedFiles,
+): Generator<NamedFile> {
+  const isWritten = takes?.isWritten === true && !given.has(readWith);
+  for (const text of given.get(name) ?? []) {
+    const path = takes?.isPath ? text : takes?.mayHavePath && PATH_IN_VALUE.exec(text)?.[0];
+    if (path) yield { path, user: nameOf(name), isWritten, option: name };
+  }
+}
+
+/** The path in a value such as `@FILE` or `NAME=@FILE`. */
+export const PATH_IN_VALUE = /(?<=^(?:[^@=/]+=)?@).+$/s;
+
+/** A text that is equal for two files if they are one. */
+function keyOfPath({ path, isWritten }: NamedFile): string {
+  const place = parseDatabaseLocation(path);
+  if (place?.postgres !== undefined) return place.path;
+  if (path !== "-") return fileKey(resolvePath(userPath(place?.file ?? path)));
+  const stream = isWritten ? 1 : 0;
+  return keyOfStream(stream) ?? `descriptor ${stream}`;
+}
+
+/** The key of the file that standard input or output is redirected to; `undefined`: it is no file, or closed. */
+function keyOfStream(descriptor: number): string | undefined {
+  try {
+    const info = nodeFs().fstatSync(descriptor);
+    return keyOf({ dev: info.dev, ino: info.ino, isFile: info.isFile() });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a file may be read and written: a database, and the checkpoint of a resumed scan. */
+function isUpdate(file: NamedFile, other: NamedFile): boolean {
+  if (other.isWritten) return false;
+  if (file.option === "checkpoint") return other.option === "resume";
+  return file.option === "output" &&
+    [file, other].every(({ path }) => parseDatabaseLocation(path) !== undefined);
+}
+
+function conflict(file: NamedFile, other: NamedFile): InputError {
+  const differs = shown(file) !== shown(other);
+  if (other.isWritten) {
+    const reason = differs ? `: it is the same file as ${shown(other)}` : "";
+    return new InputError(`Cannot write two outputs to ${shown(file)}${reason}`);
+  }
+  const spelled = differs ? `, as ${shown(other)}` : "";
+  return new InputError(`Cannot write to ${shown(file)}: ${other.user} reads it${spelled}`);
+}
+
+function shown({ path, isWritten }: NamedFile): string {
+  if (path === "-") return isWritten ? "standard output" : "standard input";
+  return `"${redactUrl(parseDatabaseLocation(path)?.path ?? path)}"`;
+}
 
 /** The paths of the files that a scan or an export writes. */
 export interface WrittenFiles {
@@ -19,19 +136,6 @@ export interface WrittenFiles {
   readonly metadata?: string;
   /** The checkpoint that the user requested. */
   readonly checkpoint?: string;
-}
-
-/**
- * Checks that no file is named twice.
- *
- * @throws InputError for the first conflict.
- */
-export function checkApart({ outputs, status, metadata, checkpoint }: WrittenFiles): void {
-  const rows = outputs.filter((path) => path !== "-");
-  const all = [...rows, status, metadata, checkpoint].filter((path) => path !== undefined);
-  const places = all.map((path) => resolvePath(userPath(path)));
-  const twice = all.find((_, i) => places.indexOf(places[i]) < i);
-  if (twice !== undefined) throw new InputError(`Cannot write two outputs to "${twice}"`);
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
+import { writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { CallContext } from "../call_context.ts";
 import { withoutSecrets } from "../databases/connection_environment.ts";
@@ -14,7 +15,7 @@ import type { GivenOptions } from "../options/given_options.ts";
 import { optionsOf } from "../options/option_table.ts";
 import { readOptions, refuseDatabaseUrls } from "../options/read_options.ts";
 import type { OpenOutputsOptions } from "../outputs/open_outputs.ts";
-import { checkApart, type WrittenFiles } from "../outputs/path_conflicts.ts";
+import { checkFilesApart, type WrittenFiles } from "../outputs/path_conflicts.ts";
 import { outputPaths, type OutputPlan, planOutputs } from "../outputs/plan_outputs.ts";
 import { ROW_ORDERS } from "../outputs/sorting_sink.ts";
 import { type CheckpointPlace, checkpointPlace } from "../resume/open_with_checkpoint.ts";
@@ -116,13 +117,14 @@ async function requestOf(
     metadata: options.metadataFile,
     checkpoint: options.checkpoint,
   };
-  checkApart(files);
   if (options.json && !options.dryRun && !options.listTargets) {
     throw new InputError(
       "Cannot use --json without --dry-run or --list-targets: rows are JSON with --format ndjson",
     );
   }
   const isNew = resumed === undefined && !isPassing;
+  const place = isNew ? checkpointPlace(files.checkpoint, files.outputs) : undefined;
+  checkFilesApart("scan", { ...written, ...context, written: checkpointFiles(place) });
   return {
     options,
     given: withoutSecrets(written, optionsOf("scan")),
@@ -133,11 +135,17 @@ async function requestOf(
     resumed,
     saved: resumed?.configuration,
     optedOut: resumed?.writtenRows.optedOut.map(rangeOfOne),
-    place: isNew ? checkpointPlace(files.checkpoint, files.outputs) : undefined,
+    place,
     resumable: !isPassing,
     context,
     report: options.quiet ? () => {} : context.warn,
   };
+}
+
+/** The files of a checkpoint that no option names. */
+function checkpointFiles(place: CheckpointPlace | undefined): string[] {
+  if (place === undefined) return [];
+  return [...place.named ? [] : [place.path], writtenRowsPath(place.path)];
 }
 
 /** The choice of a new or a resumed scan, which may be adaptive. */

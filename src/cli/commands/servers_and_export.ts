@@ -27,7 +27,6 @@ import { whileRead } from "../../app/outputs/closed_pipe.ts";
 import { formatWithJson, refuseDatabases } from "../../app/outputs/found_rows.ts";
 import { openOutputs } from "../../app/outputs/open_outputs.ts";
 import { type OutputOptions, planOutputs, type RowKind } from "../../app/outputs/plan_outputs.ts";
-import { checkApart } from "../../app/outputs/path_conflicts.ts";
 import { SoftwareTally } from "../../app/outputs/software_tally.ts";
 
 /**
@@ -76,7 +75,6 @@ async function show(
   const kind = rowKind(options.fields ?? [], added, now);
   const plans = planOutputs(options, outputColumns(), kind);
   refuseDatabases(options.output, "export to");
-  checkApart({ outputs: plans.map(({ path }) => path) });
   await using database = await openNamed(word, connectionEnvironment(reportLine));
   const { after: name } = options;
   const reading = <T>(read: () => Promise<T>) => withDatabaseErrors("read", database, read);

@@ -62,7 +62,7 @@ Deno.test("report refuses sources and outputs that it cannot use, with exit code
         [[rows], "without a file for it: -o report.html"],
         [[bad, "-o", `${folder}/r.html`], `report of "${bad}": it contains no row of a server`],
         [[empty, "-o", `${folder}/r.html`], `"${empty}": it contains no row of a server`],
-        [[rows, "-o", rows], "it is the file that is read"],
+        [[rows, "-o", rows], `Cannot write to "${rows}": report reads it`],
         [[rows, "-o", `${folder}/servers.db`], "which is a database"],
         [[rows, "-o", bad], `Cannot overwrite "${bad}": it is not an HTML page`],
         [[`${folder}/none.ndjson`, "-o", `${folder}/r.html`], "there is no such file"],

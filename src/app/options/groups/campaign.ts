@@ -7,7 +7,15 @@ import { redactUrl } from "../../../core/redact.ts";
 import { withoutPassword } from "../../databases/connection_environment.ts";
 import { CAMPAIGN_COMMANDS } from "../campaign_commands.ts";
 import type { OptionGroup } from "../option.ts";
-import { anyText, FILE, time, type ValueType, valueType, wholeNumber } from "../value_types.ts";
+import {
+  anyText,
+  FILE,
+  time,
+  type ValueType,
+  valueType,
+  wholeNumber,
+  WRITTEN_FILE,
+} from "../value_types.ts";
 
 /** Maximum number of parts of a campaign. */
 export const MAX_PARTS = 4096;
@@ -104,7 +112,7 @@ export const CAMPAIGN = {
       name: "output",
       short: "o",
       commands: ["campaign collect"],
-      takes: { ...FILE, placeholder: "DATABASE" },
+      takes: { ...WRITTEN_FILE, placeholder: "DATABASE" },
       withoutSecrets: withoutPassword,
       help: "the database that gets the rows: a file (.db) or a URL (postgres:)",
     },

@@ -13,7 +13,7 @@ import { WEBHOOK_FORMATS } from "../../../watch/webhook/webhook_formats.ts";
 import { COMMAND_NAMES } from "../commands.ts";
 import { HEADER, METRICS_PLACE, SECRET, TARGET_LIST, WEBHOOK_URL } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { COUNT, FILE, oneOf, someOf, time, wholeNumber } from "../value_types.ts";
+import { COUNT, FILE, oneOf, someOf, time, wholeNumber, WRITTEN_FILE } from "../value_types.ts";
 
 /** Options that prepare, limit, checkpoint and observe a scan. */
 export const CONTROL = {
@@ -102,7 +102,7 @@ export const CONTROL = {
     {
       name: "checkpoint",
       commands: ["scan"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       defaultText: "the first output plus .checkpoint",
       help: "the file from which the scan can be resumed",
     },
@@ -116,7 +116,7 @@ export const CONTROL = {
     {
       name: "status-file",
       commands: ["scan"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       onResume: "free",
       help: "write the scan's state to a JSON file, for other programs",
     },
@@ -131,7 +131,7 @@ export const CONTROL = {
     {
       name: "metadata-file",
       commands: ["scan"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       onResume: "free",
       help: "write options and results of the scan to a JSON file at its end",
     },
@@ -179,7 +179,7 @@ export const WATCH = {
       name: "output",
       short: "o",
       commands: ["watch"],
-      takes: { ...FILE, placeholder: "DATABASE" },
+      takes: { ...WRITTEN_FILE, placeholder: "DATABASE" },
       repeat: true,
       withoutSecrets: withoutPassword,
       help: "also write to this database; databases that are watched are always written to",
@@ -258,14 +258,14 @@ export const WATCH = {
     {
       name: "webhook-spool",
       commands: ["watch", "crawl"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       defaultText: "beside the first database",
       help: "the file of events that are in no database and wait for the webhook",
     },
     {
       name: "webhook-spool",
       commands: ["forget"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       defaultText: "beside the database",
       help: "the file of events that wait for a webhook; events of the servers are removed from it",
     },

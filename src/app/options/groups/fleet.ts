@@ -6,7 +6,7 @@
 import { FLEET_RANGE, USUAL_MIX } from "../../../fleet/usual_fleet.ts";
 import { nameList, PORTS, PROTOCOL_LIST, RANGE } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { FILE, PERCENT, time, wholeNumber } from "../value_types.ts";
+import { FILE, PERCENT, time, wholeNumber, WRITTEN_FILE } from "../value_types.ts";
 
 const MAX_SERVERS = 2 ** 24;
 /** Maximum number of servers of a demo, because each needs a socket. */
@@ -98,7 +98,8 @@ export const FLEET = {
     {
       name: "manifest",
       commands: ["fleet"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
+      readWith: "check",
       help: "write the expected row of each host to a file; with --check: read that file",
     },
     {
@@ -132,7 +133,7 @@ export const FLEET = {
     {
       name: "log",
       commands: ["fleet"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       help: "write every datagram sent or received to a file",
     },
     {

@@ -12,7 +12,7 @@ import { FIELDS } from "../../../core/record.ts";
 import { STORED_FIELDS } from "../../../store/queries/stored_fields.ts";
 import { columnList, EVENT_POSITION, TAG } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { AGE, AGE_OR_NONE, FILE, keyOf, wholeNumber } from "../value_types.ts";
+import { AGE, AGE_OR_NONE, FILE, keyOf, wholeNumber, WRITTEN_FILE } from "../value_types.ts";
 
 /** The files with countries and operators of addresses. */
 export const GEOIP_OPTION = { name: "geoip", takes: FILE, repeat: true } as const;
@@ -44,7 +44,7 @@ export const OUTPUT = {
       name: "output",
       short: "o",
       commands: ["scan", "export"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       repeat: true,
       withoutSecrets: withoutPassword,
       help:
@@ -54,7 +54,7 @@ export const OUTPUT = {
       name: "output",
       short: "o",
       commands: ["contact-page"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       default: "-",
       help: "the file to write, such as index.html, or - (stdout)",
     },
@@ -62,7 +62,7 @@ export const OUTPUT = {
       name: "output",
       short: "o",
       commands: ["report"],
-      takes: FILE,
+      takes: WRITTEN_FILE,
       help: "the file to write, such as report.html, or - (stdout)",
     },
     {
@@ -70,7 +70,7 @@ export const OUTPUT = {
       short: "o",
       commands: ["query", "lan"],
       forPrograms: false,
-      takes: FILE,
+      takes: WRITTEN_FILE,
       repeat: true,
       help: "write rows to a file (.csv .ndjson .json .txt) or - (stdout)",
     },
@@ -93,7 +93,7 @@ export const OUTPUT = {
       name: "oD",
       commands: ["scan", "query", "lan", "export"],
       forPrograms: false,
-      takes: FILE,
+      takes: WRITTEN_FILE,
       repeat: true,
       help: "write NDJSON to a file (as masscan does)",
     },
@@ -101,7 +101,7 @@ export const OUTPUT = {
       name: "oJ",
       commands: ["scan", "query", "lan", "export"],
       forPrograms: false,
-      takes: FILE,
+      takes: WRITTEN_FILE,
       repeat: true,
       help: "write a JSON array to a file (as masscan does)",
     },
@@ -109,7 +109,7 @@ export const OUTPUT = {
       name: "oG",
       commands: ["scan", "query", "lan", "export"],
       forPrograms: false,
-      takes: FILE,
+      takes: WRITTEN_FILE,
       repeat: true,
       help: "write grepable lines to a file (as nmap and masscan do)",
     },
@@ -117,7 +117,7 @@ export const OUTPUT = {
       name: "oL",
       commands: ["scan", "query", "lan", "export"],
       forPrograms: false,
-      takes: FILE,
+      takes: WRITTEN_FILE,
       repeat: true,
       help: "write host:port lines to a file",
     },

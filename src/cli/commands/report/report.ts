@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { nodePath } from "../../../core/node_modules.ts";
-import { userPath, writeTextFile } from "../../../app/environment.ts";
+import { writeTextFile } from "../../../app/environment.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
 import { placeLookup, readGeoipFiles } from "../../../app/geoip/places.ts";
 import { InputError } from "../../../core/errors.ts";
@@ -28,9 +27,6 @@ export async function runReport(call: CommandCall): Promise<number> {
   if (output === undefined) {
     throw new InputError("Cannot make a report without a file for it: -o report.html");
   }
-  if (isSameFile(source, output)) {
-    throw new InputError(`Cannot write the report to "${output}": it is the file that is read`);
-  }
   await checkPageOutput(output);
   const { files, attributions } = await readGeoipFiles(options.geoip);
   const collector = new ReportCollector(limit, await placeLookup(files));
@@ -50,10 +46,4 @@ export async function runReport(call: CommandCall): Promise<number> {
   const written = output === "-" ? "standard output" : output;
   if (!quiet) reportLine(`${written}: ${countOf(servers, "server")} of ${name}${rows}`);
   return EXIT.done;
-}
-
-/** Whether the output is the source; `-` is not a file. */
-function isSameFile(source: string, output: string): boolean {
-  const [read, written] = [source, output].map((path) => nodePath().resolve(userPath(path)));
-  return output !== "-" && read === written;
 }

@@ -12,8 +12,10 @@ import { dashed, type Option } from "../src/app/options/option.ts";
 import { optionsOf } from "../src/app/options/option_table.ts";
 import { textFor } from "../src/app/options/protocol_help.ts";
 import { JSON_RESULTS } from "../src/cli/term/json_results.ts";
-import { FIELDS } from "../src/core/record.ts";
+import { PLACE_FIELDS } from "../src/app/geoip/place_fields.ts";
+import { type Field, FIELDS } from "../src/core/record.ts";
 import { documentedFlags } from "../src/protocols/documented_flags.ts";
+import { STATE_FIELDS } from "../src/store/queries/stored_fields.ts";
 import { PROTOCOLS } from "../src/protocols/list.ts";
 
 /** The document. */
@@ -45,6 +47,17 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 const code = (text: string) => `\`${text}\``;
+
+function columnTable(fields: readonly Field[]): string {
+  return table(
+    ["Column", "Type", "Meaning"],
+    fields.map(({ name, type, nullable, meaning }) => [
+      code(name),
+      type + (nullable ? "" : ", always"),
+      meaning,
+    ]),
+  );
+}
 
 function commandTable(): string {
   return table(
@@ -116,15 +129,8 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
       ),
     ),
   "formats": formatTable,
-  "columns": () =>
-    table(
-      ["Column", "Type", "Meaning"],
-      FIELDS.map(({ name, type, nullable, meaning }) => [
-        code(name),
-        type + (nullable ? "" : ", always"),
-        meaning,
-      ]),
-    ),
+  "columns": () => columnTable(FIELDS),
+  "columns of databases": () => columnTable([...STATE_FIELDS, ...PLACE_FIELDS]),
   "flags": () =>
     table(
       ["Flag", "Protocol", "Meaning"],

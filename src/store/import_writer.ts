@@ -69,7 +69,7 @@ async function importServers(
     online: record.online,
     missedScans: record.missed_scans,
     firstSeen: record.first_seen,
-    probedAt: record.last_seen,
+    probedAt: record.probed_at,
     repliedAt: record.protocol === "" ? null : record.seen_at,
     playersAt: record.players_at ?? undefined,
   }));
@@ -99,7 +99,7 @@ function newestPerServer(records: readonly StoredRecord[]): Identified<StoredRec
   const newest = new Map<string, Identified<StoredRecord>>();
   for (const one of identified(records)) {
     const other = newest.get(one.identity.key);
-    if (other === undefined || other.record.last_seen <= one.record.last_seen) {
+    if (other === undefined || other.record.probed_at <= one.record.probed_at) {
       newest.set(one.identity.key, one);
     }
   }

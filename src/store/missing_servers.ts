@@ -129,7 +129,7 @@ async function markRows(
   await writeEvents(
     database,
     offline.map(({ id, at, missedScans, repliedAt }): EventRow => {
-      const data = { misses: missedScans, last_seen: repliedAt, unresponsive_since: null };
+      const data = { misses: missedScans, replied_at: repliedAt, unresponsive_since: null };
       return { id: newEventId(at), at, server: id, scan: number, kind: "offline", data };
     }),
   );

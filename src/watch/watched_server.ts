@@ -299,9 +299,9 @@ export class WatchedServer {
     if (!isLost || this.online === false) return [];
     this.online = false;
     this.#offlineAt = at;
-    const last_seen = this.row?.seen_at ?? null;
+    const replied_at = this.row?.seen_at ?? null;
     const [misses, unresponsive_since] = [this.misses, this.#unresponsiveSince];
-    return [this.#newEvent({ event: "offline", misses, last_seen, unresponsive_since }, at)];
+    return [this.#newEvent({ event: "offline", misses, replied_at, unresponsive_since }, at)];
   }
 
   /**

@@ -139,7 +139,7 @@ export const SEEN =
 
 /** Servers with their states, for a `from` clause. */
 export const STATES = "(select s.key as id, s.address as host, s.port, t.online, t.missed_scans, " +
-  "t.probed_at as last_seen, t.replied_at as last_online from servers s " +
+  "t.probed_at as probed_at, t.replied_at as last_online from servers s " +
   "join server_state t on t.server = s.id) states";
 
 /** The servers of a database, in the order of their keys. */

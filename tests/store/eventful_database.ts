@@ -73,7 +73,7 @@ export async function happen(database: Database): Promise<void> {
   await writePolled(database, [{ ...state, record: polled }], [seen], { optOuts });
   const failed = { ...state, at: NOW + 30, outage: outageAt(NOW + 30) };
   await writePolled(database, [failed], [{ ...seen, at: NOW + 30, record: undefined }]);
-  const known = { online: true, missed_scans: 0, first_seen: NOW - 9, last_seen: NOW - 5 };
+  const known = { online: true, missed_scans: 0, first_seen: NOW - 9, probed_at: NOW - 5 };
   await writeImportedRecords(
     database,
     [

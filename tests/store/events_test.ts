@@ -71,13 +71,13 @@ onEngines("scans store an event for each change of a server, and none for player
   await write(3000, { motd: "new", players_max: 2 ** 40 });
   await write(3000, { motd: "new", players_max: 2 ** 40 });
   await write(2500, { motd: "older than the row" });
-  const past = { online: false, missed_scans: 9, first_seen: 5, last_seen: 900 };
+  const past = { online: false, missed_scans: 9, first_seen: 5, probed_at: 900 };
   await writeImportedRecords(
     db,
     [{ ...record(1, { seen_at: 900, motd: "old" }), ...past }],
     PROTOCOLS,
   );
-  const known = { ...past, last_seen: 4000, online: true };
+  const known = { ...past, probed_at: 4000, online: true };
   await writeImportedRecords(db, [
     { ...record(1, { seen_at: 4000, motd: "imported", players_max: 2 ** 40 }), ...known },
     { ...record(2, { seen_at: 4000 }), ...known },
@@ -111,7 +111,7 @@ onEngines("missing servers are offline once, and online when they reply", async 
   }
   await store.write([record(1, { seen_at: 9000, scan_id: scanId(5) })]);
   assertEquals((await storedEvents(db)).slice(2), [
-    ["offline", "127.0.0.1:1", 3000, { misses: 2, last_seen: 1000, unresponsive_since: null }],
+    ["offline", "127.0.0.1:1", 3000, { misses: 2, replied_at: 1000, unresponsive_since: null }],
     ["online", "127.0.0.1:1", 9000, { offline_ms: 6000 }],
   ]);
 });
@@ -237,7 +237,7 @@ onEngines("a reply to another program after the failed polls keeps a server onli
     scanId: watchId(1),
   }]);
   assert(offline.event === "offline");
-  assertEquals([offline.misses, offline.last_seen, offline.unresponsive_since], [5, 5500, 5000]);
+  assertEquals([offline.misses, offline.replied_at, offline.unresponsive_since], [5, 5500, 5000]);
   assertEquals(await writePolled(db, [silence(8100)]), []);
   assertEquals(await all(db, "select online, missed_scans from server_state"), [
     { online: 0, missed_scans: 0 },

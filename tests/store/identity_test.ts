@@ -81,7 +81,7 @@ onEngines("a name keeps its server and history when its address changes", async 
   const moved = { ...named, host: "127.0.0.9", seen_at: 2000, scan_id: scanId(2) };
   await store.write([record(7, moved)]);
   const [row, ...others] = await storedServers(db);
-  assertEquals([row.host, row.first_seen, row.last_seen, others.length], [
+  assertEquals([row.host, row.first_seen, row.probed_at, others.length], [
     "127.0.0.9",
     1000,
     2000,

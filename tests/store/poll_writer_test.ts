@@ -38,7 +38,7 @@ onEngines("a watch writes each server's state and each observation once", async 
     online: false,
     missed_scans: 0,
     first_seen: 1000,
-    last_seen: 9000,
+    probed_at: 9000,
     changed_at: 9000,
     players_at: 1000,
   });

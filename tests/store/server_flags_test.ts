@@ -23,7 +23,7 @@ onEngines("server_flags has the flags of each row of servers, after every change
     record(4, { flags: ["b"], seen_at: 2000 }),
   ]);
   assertEquals(await flags(), ["b 1", "b 4", "c 1", "countClamped 3", "␀ 1"]);
-  const known = { online: true, missed_scans: 0, first_seen: 1, last_seen: 1 };
+  const known = { online: true, missed_scans: 0, first_seen: 1, probed_at: 1 };
   await writeImportedRecords(
     db,
     [{ ...record(2, { flags: ["old"], seen_at: 1 }), ...known }],

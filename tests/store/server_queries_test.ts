@@ -151,7 +151,7 @@ onEngines("--since selects late rows by the time when the database got them", as
   assertEquals(await ports(db, { since: 5000 }), []);
   setClock(db, 6000);
   await store.write([record(1, { seen_at: 4950, motd: "from a spill file" })]);
-  const state = { online: true, missed_scans: 0, first_seen: 10, last_seen: 20 };
+  const state = { online: true, missed_scans: 0, first_seen: 10, probed_at: 20 };
   await writeImportedRecords(db, [
     { ...record(3, { seen_at: 20 }), ...state },
     { ...record(2, { seen_at: 20, motd: "older than the row" }), ...state },

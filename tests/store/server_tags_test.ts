@@ -37,7 +37,7 @@ onEngines("scans, polls and imports add their tags to those that a server has", 
     2: ["Zone, a", "new", "old"],
     3: ["Zone, a", "new"],
   });
-  const state = { online: true, missed_scans: 0, first_seen: 1, last_seen: 1 };
+  const state = { online: true, missed_scans: 0, first_seen: 1, probed_at: 1 };
   const imported = [
     { ...record(3, { seen_at: 1 }), ...state, tags: ["new", "row"] },
     { ...record(4, { protocol: "", protocols: [] }), ...state, tags: ["row"] },

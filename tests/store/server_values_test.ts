@@ -20,7 +20,7 @@ import { fieldOf, type ListedRecord, recordOf } from "../../src/store/rows/store
 import type { Row, Value } from "../../src/store/database/database.ts";
 import { NASTY, record } from "./records.ts";
 
-const STATE = { online: true, missed_scans: 0, first_seen: 5, last_seen: 9 };
+const STATE = { online: true, missed_scans: 0, first_seen: 5, probed_at: 9 };
 
 /** A row in the form of a query for RECORD_COLUMNS. */
 function rowOf(one: ServerRecord): Row {
@@ -246,7 +246,7 @@ Deno.test("each cell that another program broke is reported, and counts as empty
     [{ port: 0 }, "x"],
     [{ missed_scans: 0 }, 0.5],
     [{ first_seen: 0 }, -1],
-    [{ last_seen: 0 }, 1e15],
+    [{ probed_at: 0 }, 1e15],
     [{ changed_at: 0 }, "soon"],
   ];
   for (const [empty, cell] of cases) {

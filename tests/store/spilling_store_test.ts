@@ -389,7 +389,7 @@ Deno.test("import and watch report a locked database in one line, and write all 
   await using bench = await Bench.open();
   const { database, other, path } = bench;
   other.exec("begin immediate");
-  const one = { ...record(1), online: true, missed_scans: 0, first_seen: 1, last_seen: 1 };
+  const one = { ...record(1), online: true, missed_scans: 0, first_seen: 1, probed_at: 1 };
   const write = () =>
     withDatabaseErrors(
       "write to",

@@ -78,7 +78,7 @@ onEngines("a server has one row with its last reply, and one observation per sca
       online: true,
       missed_scans: 0,
       first_seen: 1000,
-      last_seen: 3000,
+      probed_at: 3000,
       changed_at: 3000,
       players_at: null,
     },
@@ -87,7 +87,7 @@ onEngines("a server has one row with its last reply, and one observation per sca
       online: true,
       missed_scans: 0,
       first_seen: 1001,
-      last_seen: 1001,
+      probed_at: 1001,
       changed_at: 1001,
       players_at: null,
     },
@@ -161,7 +161,7 @@ onEngines(
       assertEquals(await store.end({ ...END, id, since: at, at: at + 500 }), 1);
       const [unresponsive, alive] = await servers(db);
       assertEquals([unresponsive.online, unresponsive.missed_scans], [scan < 4, scan - 1]);
-      assertEquals([unresponsive.seen_at, unresponsive.last_seen, unresponsive.motd], [
+      assertEquals([unresponsive.seen_at, unresponsive.probed_at, unresponsive.motd], [
         1000,
         at + 500,
         "§aServer 1",
@@ -284,7 +284,7 @@ onEngines(
       online: true,
       missed_scans: 0,
       first_seen: one.seen_at,
-      last_seen: one.seen_at,
+      probed_at: one.seen_at,
     });
     const bare = (port: number) => ({
       ...known(record(port, { protocol: "", protocols: [], scan_id: null, motd: null })),

@@ -35,7 +35,7 @@ onEngines(
     assertEquals(await motdOf(db), "right");
     await store.write([record(1, { seen_at: now - DAY, motd: "late", scan_id: scanId(3) })]);
     assertEquals(await motdOf(db), "right");
-    const past = { online: false, missed_scans: 9, first_seen: 5, last_seen: now - 365 * DAY };
+    const past = { online: false, missed_scans: 9, first_seen: 5, probed_at: now - 365 * DAY };
     const old = record(1, { seen_at: now - 365 * DAY, motd: "old", scan_id: scanId(4) });
     await writeImportedRecords(db, [{ ...old, ...past }], PROTOCOLS);
     const [row] = await storedServers(db);
@@ -44,7 +44,7 @@ onEngines(
     const failed = { identity, at: now + DAY };
     await writePolled(db, [failed]);
     await writePolled(db, [{ ...failed, at: now + 1 }]);
-    assertEquals((await storedServers(db))[0].last_seen, now + 1);
+    assertEquals((await storedServers(db))[0].probed_at, now + 1);
   },
 );
 
@@ -100,7 +100,7 @@ onEngines(
         {
           ...record(1, { seen_at: at, players: [name], motd: name }),
           ...state,
-          last_seen: at,
+          probed_at: at,
           players_at,
         },
       ], PROTOCOLS);
@@ -147,7 +147,7 @@ onEngines("no scan, watch or import touches the owner's tags and notes", async (
   await store.write([record(1, { seen_at: 2000, motd: "new" })]);
   const polled = record(1, { seen_at: 3000, motd: "newer", scan_id: watchId(1) });
   await writePolled(db, [{ identity: identityOf(polled)!, at: 3000, record: polled }]);
-  const known = { online: true, missed_scans: 0, first_seen: 1, last_seen: 4000 };
+  const known = { online: true, missed_scans: 0, first_seen: 1, probed_at: 4000 };
   await writeImportedRecords(
     db,
     [{ ...record(1, { seen_at: 4000, motd: "newest" }), ...known }],
@@ -298,7 +298,7 @@ onEngines("all writers insert observations in the order of servers and times", a
   assertEquals(inserted.splice(0), [[1, 4], [1, 6], [1, 9], [2, 5], [2, 8], [3, 7]]);
   // Neither a reply to an unknown scan nor a server that never replied is observed.
   await quick(db).write([record(4, { scan_id: "no identity" })]);
-  const state = { online: false, missed_scans: 0, first_seen: 5, last_seen: 9 };
+  const state = { online: false, missed_scans: 0, first_seen: 5, probed_at: 9 };
   const silent = { ...record(5, { protocol: "", protocols: [], scan_id: scanId(2) }), ...state };
   await writeImportedRecords(db, [silent], PROTOCOLS);
   assertEquals([inserted, (await storedServers(db)).length], [[], 5]);

@@ -79,7 +79,7 @@ Deno.test("a server is reported online once, offline after downAfter failures, a
   assertEquals(changesOf(server.addFailure(5000)), [{
     event: "offline",
     misses: 3,
-    last_seen: 5,
+    replied_at: 5,
     unresponsive_since: 3000,
   }]);
   assertEquals(server.addFailure(6000), []);
@@ -144,7 +144,7 @@ Deno.test("a server that never replied is reported offline once", () => {
   assertEquals(changesOf(reported), [{
     event: "offline",
     misses: 3,
-    last_seen: null,
+    replied_at: null,
     unresponsive_since: 1,
   }]);
 });

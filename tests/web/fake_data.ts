@@ -26,7 +26,7 @@ export function listedServer(id: number, more: Partial<ListedServer> = {}): List
       online: true,
       players: ["Ann"],
     },
-    ...{ missed_scans: 0, first_seen: NOW, last_seen: NOW, changed_at: NOW },
+    ...{ missed_scans: 0, first_seen: NOW, probed_at: NOW, changed_at: NOW },
     ...{ players_at: null, uptime_30d: null, tags: [] },
     ...{ country: null, asn: null, operator: null, has_icon: false },
     ...more,

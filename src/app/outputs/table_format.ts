@@ -138,7 +138,7 @@ const FIELD_WIDTHS: Readonly<Record<string, number>> = {
   version: 12,
   seen_at: 13,
   first_seen: 13,
-  last_seen: 13,
+  probed_at: 13,
   scan_id: 36,
   guid: 20,
 };

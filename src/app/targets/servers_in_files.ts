@@ -99,7 +99,7 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     online: protocol !== "" && online,
     missed_scans: Math.min(wholeNumber(row?.missed_scans) ?? 0, 1e9),
     first_seen: time(row?.first_seen),
-    last_seen: time(row?.last_seen),
+    probed_at: time(row?.probed_at),
     players_at: record.players === null ? null : Math.min(seen, time(row?.players_at || undefined)),
     tags: tagsIn(typeof row?.tags === "string" ? row.tags : JSON.stringify(row?.tags ?? [])),
   };

@@ -193,7 +193,7 @@ function knownState(
     online,
     missed_scans: _,
     first_seen: firstSeen,
-    last_seen: probedAt,
+    probed_at: probedAt,
     players_at: _2,
     tags: _3,
     ...record

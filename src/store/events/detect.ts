@@ -130,13 +130,13 @@ function eventsOf(
   return events;
 }
 
-/** The event of a server that goes offline. `lastSeen`: the last reply, Unix milliseconds. */
+/** The event of a server that goes offline. `repliedAt`: the last reply, Unix milliseconds. */
 export function offlineEvent(
-  lastSeen: number | null,
+  repliedAt: number | null,
   { outage }: Pick<Transition, "outage">,
 ): EventBody {
   const { misses, since } = outage ?? { misses: 0, since: null };
-  return { event: "offline", misses, last_seen: lastSeen, unresponsive_since: since };
+  return { event: "offline", misses, replied_at: repliedAt, unresponsive_since: since };
 }
 
 function replyDifferences(

@@ -45,13 +45,13 @@ export type EventBody =
     readonly offline_ms: number | null;
   }
   /**
-   * The server failed `misses` polls in a row. `last_seen`: last reply; `unresponsive_since`: the first
+   * The server failed `misses` polls in a row. `replied_at`: last reply; `unresponsive_since`: the first
    * failed poll in a row, `null` if it is unknown; Unix milliseconds.
    */
   | {
     readonly event: "offline";
     readonly misses: number;
-    readonly last_seen: number | null;
+    readonly replied_at: number | null;
     readonly unresponsive_since: number | null;
   }
   /**

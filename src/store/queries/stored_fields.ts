@@ -5,8 +5,8 @@
  */
 import { type Field, FIELDS } from "../../core/record.ts";
 
-/** Columns of a stored record after those of a scan's record. */
-const STATE_FIELDS = [
+/** Columns of a stored record after those of a scan's record. `seen_at` is the time of the last reply there. */
+export const STATE_FIELDS = [
   {
     name: "online",
     type: "boolean",
@@ -26,10 +26,10 @@ const STATE_FIELDS = [
     meaning: "when the server was first found or imported",
   },
   {
-    name: "last_seen",
+    name: "probed_at",
     type: "integer",
     nullable: false,
-    meaning: "when the server was last probed",
+    meaning: "when the server was last probed, with or without a reply",
   },
   {
     name: "changed_at",
@@ -59,10 +59,7 @@ const STATE_FIELDS = [
     nullable: false,
     meaning: "tags that users gave to the server",
   },
-] as const;
+] as unknown as readonly Field[];
 
 /** Fields of a server of a database, in the order of columns. */
-export const STORED_FIELDS: readonly Field[] = [
-  ...FIELDS,
-  ...STATE_FIELDS as unknown as readonly Field[],
-];
+export const STORED_FIELDS: readonly Field[] = [...FIELDS, ...STATE_FIELDS];

@@ -19,7 +19,7 @@ export interface ServerState {
   /** When the server was first found or imported, Unix milliseconds. */
   first_seen: number;
   /** When the server was last probed, with or without a reply, Unix milliseconds. */
-  last_seen: number;
+  probed_at: number;
 }
 
 /** A server in a database or a file: the record of its last reply, and its state. */
@@ -64,7 +64,7 @@ export function fieldExpression(name: keyof ServerRecord): string {
 export const RECORD_COLUMNS: string = [
   ...FIELDS.map(({ name }) => `${fieldExpression(name)} as ${name}`),
   "s.key as key, s.scope as scope, t.online as online, t.missed_scans as missed_scans",
-  "s.first_seen as first_seen, t.probed_at as last_seen, s.changed_at as changed_at",
+  "s.first_seen as first_seen, t.probed_at as probed_at, s.changed_at as changed_at",
   "p.seen_at as players_at",
 ].join(", ");
 
@@ -96,7 +96,7 @@ export function recordOf(row: Row, onBroken?: (cell: BrokenCell) => void): Liste
     onBroken?.({ key, column });
     return 0;
   };
-  const timeOf = (column: "first_seen" | "last_seen" | "changed_at") =>
+  const timeOf = (column: "first_seen" | "probed_at" | "changed_at") =>
     numberOf(column, (time) => storableTime(time) !== null);
   const host = canonicalHost(String(row.host));
   if (parseAddress(host) === undefined) onBroken?.({ key, column: "address" });
@@ -106,7 +106,7 @@ export function recordOf(row: Row, onBroken?: (cell: BrokenCell) => void): Liste
     online: row.online === 1,
     missed_scans: numberOf("missed_scans", Number.isSafeInteger),
     first_seen: timeOf("first_seen"),
-    last_seen: timeOf("last_seen"),
+    probed_at: timeOf("probed_at"),
     changed_at: timeOf("changed_at"),
     players_at: record.players === null ? null : Number(row.players_at),
   };

@@ -77,7 +77,7 @@ export function changeOf(event: WatchEvent, escape: Escape): string {
     case "online":
       return onlineText(event, escape);
     case "offline": {
-      const { last_seen: seen, at } = event;
+      const { replied_at: seen, at } = event;
       return `is offline, ${seen === null ? "no reply yet" : `last reply ${timeText(seen, at)}`}`;
     }
     case "changed":

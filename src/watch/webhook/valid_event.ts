@@ -48,7 +48,7 @@ const WATCHER = { host: isNull, port: isNull, requested_as: isNull, name: isNull
 /** The members of each kind of event that sentences and templates use. */
 const KINDS: Readonly<Record<WatchEvent["event"], Readonly<Record<string, Check>>>> = {
   online: { server: isServer, offline_ms: orNull(isNumber) },
-  offline: { misses: isNumber, last_seen: orNull(isTime) },
+  offline: { misses: isNumber, replied_at: orNull(isTime) },
   changed: {
     changes: (value) => isObject(value) && Object.values(value as object).every(isPair),
     shortened: orMissing(isTexts),

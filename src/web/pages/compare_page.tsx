@@ -151,7 +151,7 @@ function ServerList({ data: { servers, from, to }, now }: { data: ComparePageDat
                 <UptimeText uptime={uptime["30d"]} />
               </td>
               <td>
-                <Age at={server.last_seen} now={now} />
+                <Age at={server.probed_at} now={now} />
               </td>
               <td>
                 <a

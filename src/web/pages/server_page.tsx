@@ -102,7 +102,7 @@ function Published({ details, now }: { details: ServerDetails; now: number }) {
 }
 
 function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; now: number }) {
-  const { key, online, last_seen: lastSeen } = server;
+  const { key, online, probed_at: lastSeen } = server;
   return (
     <div class="server-head">
       <ServerIcon server={server} size={64} />

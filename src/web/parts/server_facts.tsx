@@ -28,7 +28,7 @@ const ELSEWHERE = [
   "uptime_30d",
 ];
 /** Columns with times. */
-const TIMES = ["seen_at", "first_seen", "last_seen", "changed_at", "players_at"];
+const TIMES = ["seen_at", "first_seen", "probed_at", "changed_at", "players_at"];
 
 /** All columns of a server that have a value, with their meanings as tooltips. */
 export function Columns({ server, hasPlaces }: { server: ListedServer; hasPlaces: boolean }) {

@@ -187,7 +187,7 @@ function ServerRow(
         <Badges names={protocols} />
       </td>
       <td role="cell" class="c-seen">
-        <Age at={server.last_seen} now={now} />
+        <Age at={server.probed_at} now={now} />
         <small>{latencyText(latency)}</small>
       </td>
     </tr>

@@ -28,7 +28,7 @@ const ROW_COLUMNS = [
     "players_max",
     "version",
   ] as const,
-  ...["software", "edition", "protocols", "last_seen", "latency_ms"] as const,
+  ...["software", "edition", "protocols", "probed_at", "latency_ms"] as const,
 ] as const satisfies readonly (keyof StoredRecord)[];
 
 /** A server of a row, with the place of its address. */

@@ -47,7 +47,7 @@ export function columnsOf(servers: readonly ReportedServer[], now: number): Repo
     countries: column(({ country }) => codeOf(country)),
     operators: column(({ operator }) => codeOf(operator)),
     protocols: column(({ protocols }) => codeOf(protocols.join(" "))),
-    ages: column(({ last_seen: at }) => Math.max(0, Math.round((now - at) / MINUTE_MS))),
+    ages: column(({ probed_at: at }) => Math.max(0, Math.round((now - at) / MINUTE_MS))),
     latencies: column(({ latency_ms: ms }) => ms === null ? null : tenths(ms)),
     texts: [...codes.keys()],
   };

@@ -108,8 +108,8 @@ Deno.test("times of another program that no date can have are reported and read 
   const onBroken = ({ key, column }: BrokenCell) => broken.push(`${key} ${column}`);
   const listed = await Array.fromAsync(selectServers(db, { sort: "address" }, onBroken));
   assertEquals(listed.map(({ first_seen: first }) => first === 0), [true, false]);
-  assertEquals(listed.map(({ last_seen: last }) => last === 0), [false, true]);
-  assertEquals(broken, ["127.0.0.1:1 first_seen", "127.0.0.1:2 last_seen"]);
+  assertEquals(listed.map(({ probed_at: last }) => last === 0), [false, true]);
+  assertEquals(broken, ["127.0.0.1:1 first_seen", "127.0.0.1:2 probed_at"]);
 });
 
 Deno.test("commands report a broken cell once with its key, and continue", async () => {

@@ -15,7 +15,7 @@ const RECORD: ServerRecord = {
 };
 const V6 = { ...RECORD, host: "2001:db8:1111:2222:3333:4444:5555:6666" };
 const NASTY = "大人気サーバー\u001b[2J\r\n\u202e\u0007".repeat(200);
-const STATE = { online: true, missed_scans: 0, first_seen: 0, last_seen: 0 };
+const STATE = { online: true, missed_scans: 0, first_seen: 0, probed_at: 0 };
 
 const lines = ({ head, row }: Format, ...records: readonly ServerRecord[]) =>
   [head, ...records.map((record) => row(record, false))].map((line) => {

@@ -6,9 +6,9 @@ const NOW = 10_000;
 
 /** The state of a server that replied at time 1000, from the values of its row. */
 function stateOf(value: unknown): unknown[] {
-  const row = { players_at: value, first_seen: value, last_seen: value, missed_scans: value };
+  const row = { players_at: value, first_seen: value, probed_at: value, missed_scans: value };
   const server = { record: record(1, { players: ["Ann"], seen_at: 1000 }), row };
-  const { players_at: at, first_seen: first, last_seen: last, missed_scans: missed } = stored(
+  const { players_at: at, first_seen: first, probed_at: last, missed_scans: missed } = stored(
     server,
     NOW,
   );

@@ -131,7 +131,7 @@ Deno.test("a broken row is no target, and a host may be named host", async () =>
 });
 
 Deno.test("watch takes over from a row that a server is offline", async () => {
-  const text = JSON.stringify({ ...SQP, online: false, missed_scans: 4, last_seen: 7 });
+  const text = JSON.stringify({ ...SQP, online: false, missed_scans: 4, probed_at: 7 });
   const [server] = await serversOf("a.jsonl", text);
   assertEquals([server.online, server.misses], [false, server.rules.downAfter]);
 });

@@ -67,7 +67,7 @@ Deno.test("a history is a table that shows when the content changed", () => {
 });
 
 Deno.test("the table of a database shows the state of servers, and no name breaks its lines", () => {
-  const state = { online: false, missed_scans: 12, first_seen: 0, last_seen: 0 };
+  const state = { online: false, missed_scans: 12, first_seen: 0, probed_at: 0 };
   const table = storedServersTable(1000 + 7_200_000, Infinity);
   const row = table.row(
     { ...record(1, { name: "\u001b[2J\nx", version: "本".repeat(9) }), ...state } as never,

@@ -28,7 +28,7 @@ Deno.test("events are printed as lines, with servers' text escaped", () => {
   };
   const lines = ([
     { ...COMMON, event: "online", server, offline_ms: 90_000 },
-    { ...COMMON, event: "offline", misses: 1, last_seen: null, requested_as: "a.example" },
+    { ...COMMON, event: "offline", misses: 1, replied_at: null, requested_as: "a.example" },
     { ...COMMON, event: "changed", changes: { motd: ["a", null], players_max: [20, 30] } },
     { ...COMMON, event: "players", players_online: [2, 3], joined: ["Ann", "Bob"], left: ["Eve"] },
     { ...COMMON, event: "restarted", guid: ["1", "2"] },
@@ -82,7 +82,7 @@ Deno.test("no server's text breaks the line of an event, or imitates another eve
     const reported = { ...COMMON, requested_as: text };
     const events = [
       { ...COMMON, event: "online", server, offline_ms: null },
-      { ...reported, event: "offline", misses: 3, last_seen: null },
+      { ...reported, event: "offline", misses: 3, replied_at: null },
       { ...COMMON, event: "changed", changes: { motd: [text, text], plugins: [null, [text]] } },
       { ...COMMON, event: "players", players_online: [1, 2], joined: [text, text], left: [text] },
       { ...COMMON, event: "restarted", guid: [text, text] },

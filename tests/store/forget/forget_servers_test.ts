@@ -30,7 +30,7 @@ const quick = (database: Database) => new Store(database, () => Promise.resolve(
 const pause = () => Promise.resolve();
 const keys = async (database: Database) =>
   (await all(database, "select key from servers order by key")).map(({ key }) => key);
-const KNOWN = { online: true, missed_scans: 0, first_seen: 1, last_seen: 9_000_000 };
+const KNOWN = { online: true, missed_scans: 0, first_seen: 1, probed_at: 9_000_000 };
 const NAMED = { requested_as: "play.example.org", alias_of: "127.0.0.1:2" };
 const START = 1_700_000_000_000;
 

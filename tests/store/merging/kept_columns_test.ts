@@ -74,7 +74,7 @@ onEngines(
 
 onEngines("a first reply that lost parts fills the row of an imported endpoint", async (db) => {
   const endpoint = emptyRecord({ address: parseAddress("127.0.0.1")!, port: 1 }, 1000);
-  const state = { online: false, missed_scans: 0, first_seen: 1000, last_seen: 1000 };
+  const state = { online: false, missed_scans: 0, first_seen: 1000, probed_at: 1000 };
   const imported = { ...endpoint, ...state, changed_at: 1000, players_at: null };
   await writeImportedRecords(db, [imported], PROTOCOLS);
   const published = { name: "first", version: "1.21", flags: ["statLost"], seen_at: 2000 };

@@ -34,7 +34,7 @@ async function writeOfScan(database: Database, at: number): Promise<void> {
   await database.transaction(() =>
     writeEvents(database, [{
       ...{ id: newEventId(at), at, server: Number(server), scan: Number(scan), kind: "offline" },
-      data: { missed_scans: 2, last_seen: null },
+      data: { missed_scans: 2, replied_at: null },
     }])
   );
 }
@@ -308,11 +308,11 @@ onEngines(
     });
     const id = newEventId(NOW);
     const base = { at: NOW, host: "127.0.0.1", port: 1, requested_as: null, scan_id: watchId(1) };
-    const event = { ...base, id, name: null, event: "offline", misses: 3, last_seen: null };
+    const event = { ...base, id, name: null, event: "offline", misses: 3, replied_at: null };
     hook.add({ ...event, unresponsive_since: null } as WatchEvent);
     await hook.idle();
     const scan = Number((await all(db, "select id from scans"))[0].id);
-    const data = { misses: 3, last_seen: null, unresponsive_since: null };
+    const data = { misses: 3, replied_at: null, unresponsive_since: null };
     await db.transaction(() =>
       writeEvents(db, [{ id, at: NOW, server: 1, scan, kind: "offline", data }])
     );

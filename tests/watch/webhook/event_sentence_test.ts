@@ -37,8 +37,8 @@ Deno.test("a sentence has the address if there is no host name, and only the end
 
 Deno.test("a last reply on another day has its date", () => {
   const day = 86_400_000;
-  const at = (last_seen: number | null) => {
-    const event = { ...offline(), last_seen } as ReturnType<typeof offline>;
+  const at = (replied_at: number | null) => {
+    const event = { ...offline(), replied_at } as ReturnType<typeof offline>;
     return eventSentence(event, asIs).replace(/^.*offline, /, "");
   };
   assertEquals(at(NOW - day), "last reply 2026-11-21 14:05 UTC");

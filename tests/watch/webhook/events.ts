@@ -27,7 +27,7 @@ const SERVER = {
 export function eachKind(over: Partial<ServerEvent> = {}): WatchEvent[] {
   const servers = ([
     { event: "online", server: SERVER, offline_ms: 300_000 },
-    { event: "offline", misses: 3, last_seen: NOW - 120_000 },
+    { event: "offline", misses: 3, replied_at: NOW - 120_000 },
     { event: "changed", changes: { version: ["1.20", "1.21"], map: ["world", null] } },
     { event: "players", players_online: [1, 2], joined: ["Ann"], left: [] },
     { event: "restarted", guid: ["1", "2"] },

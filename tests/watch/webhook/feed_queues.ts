@@ -66,7 +66,7 @@ export async function write(database: Database, ...numbers: readonly number[]): 
   const scan = Number((await all(database, "select id from scans where kind = 'watch'"))[0].id);
   const rows = numbers.map((misses) => ({
     ...{ id: newEventId(NOW), at: NOW, server: 1, scan, kind: "offline" },
-    data: { misses, last_seen: null, unresponsive_since: null },
+    data: { misses, replied_at: null, unresponsive_since: null },
   }));
   await database.transaction(() => writeEvents(database, rows));
 }

@@ -15,7 +15,7 @@ const event = (at: number): WatchEvent => ({
   id: `s:${at}`,
   name: null,
   misses: 3,
-  last_seen: null,
+  replied_at: null,
   unresponsive_since: null,
 });
 

@@ -498,7 +498,7 @@ function expectedCells(
   const valueOf = (ones: readonly ListedServer[]) => ({
     servers: ones.length,
     online: ones.filter((one) => one.online).length,
-    age: minute(now) - minute(Math.max(...ones.map((one) => one.last_seen))),
+    age: minute(now) - minute(Math.max(...ones.map((one) => one.probed_at))),
     scanned: 0,
   }[layer]);
   const cells = groups.map(([cell, ones]) => [cell, valueOf(ones)])

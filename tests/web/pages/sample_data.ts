@@ -71,7 +71,7 @@ export function serverOf(text: string, key = text): ListedServer {
     ...{ plugins: [{ name: text, version: text }], flags: [text, "badUtf8"], proxy: text },
     ...{ extras: JSON.parse(`{"__proto__":{"__proto__":${JSON.stringify(text)}},"a":{"b":1}}`) },
     ...{ software_confidence: text, alias_of: text, requested_as: text, favicon_hash: text },
-    ...{ scan_id: text, online: true, missed_scans: 0, first_seen: NOW - HOUR, last_seen: NOW },
+    ...{ scan_id: text, online: true, missed_scans: 0, first_seen: NOW - HOUR, probed_at: NOW },
     ...{
       changed_at: NOW,
       players_at: NOW,

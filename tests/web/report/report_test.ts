@@ -22,11 +22,11 @@ import { HOSTILE, NOW, serverOf } from "../pages/sample_data.ts";
 
 /** A server of a database. */
 function stored(host: string, port: number, columns: Partial<StoredRecord> = {}): StoredRecord {
-  const { protocol, last_seen, ...rest } = columns;
+  const { protocol, probed_at, ...rest } = columns;
   return {
     ...emptyRecord({ address: parseAddress(host)!, port }, NOW),
     ...{ protocol: protocol ?? "raknet", protocols: ["raknet"], online: true, missed_scans: 0 },
-    ...{ first_seen: NOW, last_seen: last_seen ?? NOW - 600_000 },
+    ...{ first_seen: NOW, probed_at: probed_at ?? NOW - 600_000 },
     ...rest,
   };
 }
@@ -167,7 +167,7 @@ Deno.test("10,000 rows of a fleet need at most 300 KB", () => {
     hosts.map(({ entry }, i) => ({
       ...expectRow(entry, Object.keys(entry.truth)),
       ...{ latency_ms: i * 7919 % 3000 / 10, seen_at: NOW, scan_id: null, alias_of: null },
-      ...{ online: true, missed_scans: 0, first_seen: NOW, last_seen: NOW - i * 7919 % 1e7 },
+      ...{ online: true, missed_scans: 0, first_seen: NOW, probed_at: NOW - i * 7919 % 1e7 },
     })),
     10_000,
   );

@@ -14,6 +14,7 @@ import {
 } from "../core/checked_json.ts";
 import { InputError } from "../core/errors.ts";
 import { sleep, systemClock } from "../net/clock.ts";
+import { readEntry } from "./entries.ts";
 import {
   CAMPAIGN_NAME,
   campaignKey,
@@ -331,14 +332,10 @@ export class Control implements AsyncDisposable {
     const [, name] = /^campaign\.(.*)$/.exec(key) ?? [];
     if (name !== undefined) campaigns.delete(name);
     if (operation !== "PUT") return;
-    try {
+    readEntry(CONTROL, entry, () => {
       if (name === undefined) throw new FieldError("its name is unknown");
       if (!CAMPAIGN_NAME.test(name)) throw new FieldError("it is not the name of a campaign");
       campaigns.set(name, isEntry(parseJson(entry.string()), ""));
-    } catch (error) {
-      if (!(error instanceof FieldError)) throw error;
-      const shown = JSON.stringify(key);
-      this.#report(`the key ${shown} of ${CONTROL} is skipped: ${error.message.split("\n")[0]}`);
-    }
+    }, this.#report);
   }
 }

@@ -78,6 +78,14 @@ export function leaseKey(campaign: string, part: number): string {
   return `lease.${campaign}.${part}`;
 }
 
+/** Parses the key of a lease; `undefined` when it is none. */
+export function parseLeaseKey(key: string): { campaign: string; part: number } | undefined {
+  const [, campaign, digits] = /^lease\.([^.]+)\.([1-9]\d{0,3})$/.exec(key) ?? [];
+  const part = Number(digits);
+  if (!(part <= MAX_PARTS) || !CAMPAIGN_NAME.test(campaign)) return undefined;
+  return { campaign, part };
+}
+
 /** The keys of all leases of a campaign, as a filter. */
 export function leaseKeys(campaign: string): string {
   return `lease.${campaign}.*`;
@@ -85,6 +93,11 @@ export function leaseKeys(campaign: string): string {
 
 /** The keys of all workers, as a filter. */
 export const WORKER_KEYS = "worker.*";
+
+/** Parses the key of a worker; `undefined` when it is none. */
+export function parseWorkerKey(key: string): string | undefined {
+  return /^worker\.([\w-]{1,64})$/.exec(key)?.[1];
+}
 
 /** The key of a worker. */
 export function workerKey(worker: string): string {

@@ -4,9 +4,17 @@
  * @module
  */
 import { FieldError, integer, objectOf, optional, parseJson, text } from "../core/checked_json.ts";
-import { type LeaseValue, parseLeaseValue } from "./lease_value.ts";
-import { leaseKeys, LEASES, TASKS, taskSubject, WORKER_KEYS } from "./names.ts";
-import type { KvEntry } from "./nats/client_types.ts";
+import { type LeaseValue, parseLeaseValue, UNTAKEN } from "./lease_value.ts";
+import { readEntry, type ReportSkipped } from "./entries.ts";
+import {
+  leaseKeys,
+  LEASES,
+  parseLeaseKey,
+  parseWorkerKey,
+  TASKS,
+  taskSubject,
+  WORKER_KEYS,
+} from "./names.ts";
 import { withDeadline } from "./nats/deadline.ts";
 import type { Broker } from "./nats/connection.ts";
 
@@ -50,46 +58,61 @@ export interface Stored {
   readonly workers: StoredWorker[];
 }
 
-/** Reads the workers, and the leases of one campaign, or of all. */
+/** Reads the workers, and the leases of one campaign, or of all; see {@linkcode readLeases}. */
 export async function readWorkers(
   broker: Pick<Broker, "bucket">,
-  campaign?: string,
+  campaign: string | undefined,
+  report: ReportSkipped,
 ): Promise<Stored> {
-  if (campaign === undefined) return await readLeases(broker);
-  const { leases } = await readLeases(broker, leaseKeys(campaign));
-  const { workers } = await readLeases(broker, WORKER_KEYS);
+  if (campaign === undefined) return await readLeases(broker, undefined, report);
+  const { leases } = await readLeases(broker, leaseKeys(campaign), report);
+  const { workers } = await readLeases(broker, WORKER_KEYS, report);
   return { leases, workers };
 }
 
 /**
- * Reads leases and workers. Entries that no program of this version wrote are left out.
+ * Reads leases and workers. Entries that no program of this version wrote are left out, except that a
+ * lease without a valid value is that of a part that no worker has taken.
  *
- * @param key The keys that are read. Default: all.
+ * @param key The keys that are read; `undefined`: all.
+ * @param report Receives a line for each invalid entry.
  */
-export async function readLeases(broker: Pick<Broker, "bucket">, key?: string): Promise<Stored> {
-  return await withDeadline(readAll(broker, key));
+export async function readLeases(
+  broker: Pick<Broker, "bucket">,
+  key: string | undefined,
+  report: ReportSkipped,
+): Promise<Stored> {
+  return await withDeadline(readAll(broker, key, report));
 }
 
-async function readAll(broker: Pick<Broker, "bucket">, key?: string): Promise<Stored> {
-  const leases: StoredLease[] = [];
-  const workers: StoredWorker[] = [];
+async function readAll(
+  broker: Pick<Broker, "bucket">,
+  key: string | undefined,
+  report: ReportSkipped,
+): Promise<Stored> {
+  const [leases, workers]: [StoredLease[], StoredWorker[]] = [[], []];
   const bucket = await broker.bucket(LEASES);
   for await (const entry of await bucket.history(key === undefined ? {} : { key })) {
     if (entry.operation !== "PUT") continue;
-    const { revision } = entry;
     const at = entry.created.getTime();
-    const [kind, name, part] = entry.key.split(".");
-    if (kind === "lease") {
-      const value = parsed(entry, parseLeaseValue);
-      if (value !== undefined) {
-        leases.push({ campaign: name, part: Number(part), value, at, revision });
-      }
-    } else if (kind === "worker") {
-      const value = parsed(entry, (json) => isWorker(parseJson(json), ""));
-      if (value !== undefined) workers.push({ ...value, id: name, at });
-    }
+    const lease = parseLeaseKey(entry.key);
+    const id = parseWorkerKey(entry.key);
+    const read = <T>(parse: (json: string) => T) =>
+      readEntry(LEASES, entry, () => parse(entry.string()), report);
+    if (lease !== undefined) {
+      // A worker takes a part whose lease cannot be read as one that nobody took.
+      const value = read(parseLeaseValue) ?? { ...UNTAKEN, worker: "unknown", at: 0 };
+      leases.push({ ...lease, value, at, revision: entry.revision });
+    } else if (id !== undefined) {
+      const value = read((json) => isWorker(parseJson(json), ""));
+      if (value !== undefined) workers.push({ ...value, id, at });
+    } else read(refuseKey);
   }
   return { leases, workers };
+}
+
+function refuseKey(): never {
+  throw new FieldError("it is neither the key of a lease nor of a worker");
 }
 
 /**
@@ -112,13 +135,4 @@ export async function purgeUntilNow(
       await jsm.streams.purge(name, { filter: subject(campaign), seq });
     }
   };
-}
-
-function parsed<T>(entry: KvEntry, parse: (json: string) => T): T | undefined {
-  try {
-    return parse(entry.string());
-  } catch (error) {
-    if (error instanceof FieldError) return undefined;
-    throw error;
-  }
 }

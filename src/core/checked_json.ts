@@ -139,11 +139,28 @@ export function countsLike<Counts extends object>(counts: Counts): Check<Counts>
   ) as Check<unknown> as Check<Counts>;
 }
 
-/** Parses JSON text; throws FieldError when it is not JSON. */
+/**
+ * Maximum number of levels of nested objects and lists in JSON that others may have written.
+ * `JSON.stringify()` and PostgreSQL fail at some thousand levels.
+ */
+export const MAX_DEPTH = 200;
+
+/** Parses JSON text; throws FieldError when it is not JSON, or has more than 200 levels. */
 export function parseJson(json: string): unknown {
+  const value = parsed(json);
+  if (isWithin(value, MAX_DEPTH)) return value;
+  throw new FieldError(`it has more than ${MAX_DEPTH} levels of objects and lists`);
+}
+
+function parsed(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (error) {
     throw new FieldError(`it is not JSON: ${(error as Error).message}`);
   }
+}
+
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((one) => isWithin(one, levels - 1));
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { parseJson } from "../core/checked_json.ts";
 import type { Facts, ServerRecord } from "../core/record.ts";
 
 /** The classification that follows from a reply of one protocol. */
@@ -92,9 +93,9 @@ export function parseManifest(text: string): ManifestEntry[] {
 function entryOf(line: string): ManifestEntry | undefined {
   let entry: Partial<ManifestEntry> | null;
   try {
-    entry = JSON.parse(line);
+    entry = parseJson(line) as Partial<ManifestEntry> | null;
   } catch {
-    return undefined; // no JSON
+    return undefined; // no JSON, or nested too deeply
   }
   const isHost = typeof entry?.host === "string" && typeof entry.port === "number" &&
     typeof entry.listed === "boolean" && typeof entry.truth === "object" && entry.truth !== null;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseJson } from "../core/checked_json.ts";
 import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
 import type { Format } from "./sink.ts";
 
@@ -27,10 +28,10 @@ export function ndjsonFormat(fields: readonly Field[]): Format {
   };
 }
 
-/** Parses the JSON object of a line; `undefined` when the line is not a complete object. */
+/** Parses the JSON object of a line; `undefined` when the line is not one, or nested too deeply. */
 export function parseRow(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(line);
+    const value = parseJson(line);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     return isObject ? value as Record<string, unknown> : undefined;
   } catch {

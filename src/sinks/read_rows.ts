@@ -4,6 +4,7 @@
  * @module
  */
 import { formatAddress, parseAddress } from "../core/address.ts";
+import { parseJson } from "../core/checked_json.ts";
 import { type Field, FIELDS, IS_TYPE, type ServerRecord } from "../core/record.ts";
 import { unguardText } from "./csv.ts";
 
@@ -50,7 +51,7 @@ export function jsonFromCells(
     try {
       row[name] = field === undefined ? cells[i] : valueOf(cells[i], field);
     } catch {
-      return undefined; // the cell is not JSON
+      return undefined; // the cell is not JSON, or nested too deeply
     }
   }
   return row;
@@ -67,6 +68,6 @@ function valueOf(cell: string, { type }: Field): unknown {
     case "number":
       return Number(cell);
     default:
-      return JSON.parse(cell);
+      return parseJson(cell);
   }
 }

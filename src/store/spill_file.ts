@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
+import { parseJson } from "../core/checked_json.ts";
+import {
+  ATTACHMENTS,
+  type Attachments,
+  type RecordWithAttachments,
+  type ServerRecord,
+} from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import type { Database } from "./database/database.ts";
 
@@ -61,9 +67,12 @@ export function spillLine(record: RecordWithAttachments, tags?: readonly string[
   return `${JSON.stringify({ ...record, tags, attachments: record[ATTACHMENTS] })}\n`;
 }
 
+/** A line of a spill file, which this program wrote. */
+type SpilledRow = ServerRecord & { readonly tags?: unknown; readonly attachments: Attachments };
+
 function parseRecord(line: string): RecordWithAttachments | undefined {
   try {
-    const { attachments, tags: _, ...record } = JSON.parse(line);
+    const { attachments, tags: _, ...record } = parseJson(line) as SpilledRow;
     return { ...record, [ATTACHMENTS]: attachments };
   } catch {
     return undefined; // not JSON

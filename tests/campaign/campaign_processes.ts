@@ -177,7 +177,7 @@ export class Campaign implements AsyncDisposable {
   };
 
   async #readDone(): Promise<void> {
-    const { leases } = await readLeases(this.broker, leaseKeys(this.plan.name));
+    const { leases } = await readLeases(this.broker, leaseKeys(this.plan.name), () => {});
     for (const { part, value } of leases) if (value.state === "done") this.#done.add(part);
   }
 

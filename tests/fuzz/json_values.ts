@@ -25,12 +25,36 @@ const VALUES: readonly unknown[] = [
   ],
   ...["é".repeat(300), "9".repeat(400), [], [[]], [null], {}, { a: 1 }, { "": [] }],
   nested(40),
+  ...["<deep 0>", "<deep 1>", "<deep 2>", "<deep 3>"],
 ];
 
 function nested(levels: number): unknown {
   let value: unknown = [];
   for (let i = 0; i < levels; i++) value = i % 2 === 0 ? [value] : { extra: value };
   return value;
+}
+
+/**
+ * Texts for which `JSON.stringify()` recurses: keys of digits, 2,000 keys, and long texts under
+ * nesting. They stand for the values `"<deep 0>"` and so on.
+ */
+const MANY_KEYS = JSON.stringify(
+  Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [i, 1])),
+);
+const DEEP: readonly string[] = [
+  nestedText('{"7":', MANY_KEYS, 150),
+  nestedText('{"7":', MANY_KEYS, 6000),
+  nestedText('{"a":', MANY_KEYS, 6000),
+  nestedText('{"7":', `"${"é".repeat(10_000)}"`, 6000),
+];
+
+function nestedText(open: string, inner: string, levels: number): string {
+  return open.repeat(levels) + inner + "}".repeat(levels);
+}
+
+/** The JSON text of a value of {@linkcode changedJson}. */
+export function changedText(value: unknown): string {
+  return JSON.stringify(value).replace(/"<deep (\d)>"/g, (_, i) => DEEP[i]);
 }
 
 /** The JSON object or list in a message; `undefined`: it has none. */

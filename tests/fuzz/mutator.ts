@@ -1,5 +1,5 @@
 /** Changes messages and files at random: the inputs of the fuzzer. */
-import { changedJson, type Document, documentIn } from "./json_values.ts";
+import { changedJson, changedText, type Document, documentIn } from "./json_values.ts";
 import type { Random } from "../../src/fleet/random.ts";
 
 /**
@@ -84,7 +84,7 @@ export class Mutator {
     const { head, value, tail } = this.random.pick(this.#documents);
     let changed = changedJson(value, this.random);
     if (this.random.chance(0.3)) changed = changedJson(changed, this.random);
-    return utf8.encode(`${head}${JSON.stringify(changed)}${tail}`).subarray(0, LONGEST);
+    return utf8.encode(`${head}${changedText(changed)}${tail}`).subarray(0, LONGEST);
   }
 
   /** Makes further inputs also from this one. */

@@ -19,6 +19,7 @@ import type { KV } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
 import { isWrongRevision } from "../nats/errors.ts";
 import { formatPartEnd } from "../results.ts";
+import { IGNORED } from "../entries.ts";
 import { readLeases, type StoredLease } from "../stored_leases.ts";
 
 /** Number of parts that are ended together. */
@@ -41,7 +42,7 @@ export async function cancelParts(
   await broker.jsm.streams.purge(TASKS, { filter: taskSubject(name) });
   const { config } = await broker.jsm.consumers.info(TASKS, taskConsumer(name));
   const goneBefore = wall() - 2 * config.ack_wait! / 1e6;
-  const { leases } = await readLeases(broker, leaseKeys(name));
+  const { leases } = await readLeases(broker, leaseKeys(name), IGNORED);
   const leased = new Map(leases.map((lease) => [lease.part, lease]));
   const open = Array.from({ length: parts }, (_, i) => ({ part: i + 1, lease: leased.get(i + 1) }))
     .filter(({ lease }) => lease === undefined || !hasEnded(lease.value));

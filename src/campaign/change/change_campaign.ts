@@ -9,6 +9,7 @@ import { countOf } from "../../core/quantities.ts";
 import type { Clock } from "../../net/clock.ts";
 import { acknowledgedUpTo, hasNone } from "../collector/purge_results.ts";
 import type { CampaignEntry, Control } from "../control.ts";
+import { IGNORED } from "../entries.ts";
 import { formatLeaseValue } from "../lease_value.ts";
 import {
   leaseKey,
@@ -82,7 +83,7 @@ const RETRY = "campaign-retry";
 export async function retryPoisoned(
   broker: Broker,
   { name, state }: Pick<CampaignStatus, "name" | "state">,
-  { spec }: Pick<CampaignEntry, "spec">,
+  { spec, parts }: Pick<CampaignEntry, "spec" | "parts">,
   { wall }: Pick<Clock, "wall">,
 ): Promise<number> {
   if (state === "cancelled") {
@@ -90,8 +91,9 @@ export async function retryPoisoned(
   }
   const bucket = await broker.bucket(LEASES);
   const tasks: Task[] = [];
-  const { leases } = await readLeases(broker, leaseKeys(name));
+  const { leases } = await readLeases(broker, leaseKeys(name), IGNORED);
   for (const { part, value, revision, at } of leases) {
+    if (part > parts) continue; // no key of this campaign
     const { why: _, retries = 0, ...lease } = value;
     if (lease.state === "poisoned") {
       const reset = { ...lease, state: "released", worker: RETRY, tries: 0 } as const;

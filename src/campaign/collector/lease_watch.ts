@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { FieldError } from "../../core/checked_json.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
 import type { PartUpdate } from "../../store/parts/scan_parts.ts";
+import { readEntry } from "../entries.ts";
 import { type LeaseValue, parseLeaseValue } from "../lease_value.ts";
-import { LEASES, MAX_PARTS } from "../names.ts";
+import { LEASES, parseLeaseKey } from "../names.ts";
 import type { KvEntry, Received } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
 import { numbersOf } from "./result_batch.ts";
@@ -85,24 +85,20 @@ export class LeaseWatch implements AsyncDisposable {
   }
 
   #note(entry: KvEntry): void {
-    const [, campaign, digits] = entry.key.split(".");
-    const part = Number(digits);
-    if (!(part >= 1 && part <= MAX_PARTS)) return;
+    const { key, operation, created } = entry;
+    const lease = parseLeaseKey(key);
+    if (lease === undefined) return; // campaign status reports it
+    const { campaign, part } = lease;
     const open = this.#open.get(campaign) ?? new Map<number, SeenLease>();
     this.#open.set(campaign, open);
     open.delete(part);
-    if (entry.operation !== "PUT") return;
-    try {
-      const value = parseLeaseValue(entry.string());
-      if (value.state !== "held" && value.state !== "released") return; // a result says so
-      open.set(part, { value, receivedAt: this.clock.now() });
-      this.#changedOf(campaign).set(part, updateOf(part, value, entry.created.getTime()));
-    } catch (error) {
-      if (!(error instanceof FieldError)) throw error;
-      this.report(
-        `blocksweep: campaign ${campaign}, part ${part}: ignored its lease: ${error.message}`,
-      );
-    }
+    if (operation !== "PUT") return;
+    const read = () => parseLeaseValue(entry.string());
+    const value = readEntry(LEASES, entry, read, (line) => this.report(`blocksweep: ${line}`));
+    // The end of a part is a result.
+    if (value?.state !== "held" && value?.state !== "released") return;
+    open.set(part, { value, receivedAt: this.clock.now() });
+    this.#changedOf(campaign).set(part, updateOf(part, value, created.getTime()));
   }
 
   #changedOf(campaign: string): Map<number, PartUpdate> {

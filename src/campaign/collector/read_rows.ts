@@ -11,6 +11,7 @@ import {
   integer,
   objectOf,
   optional,
+  parseJson,
   text,
 } from "../../core/checked_json.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -22,7 +23,6 @@ import {
   serverId,
 } from "../../core/record.ts";
 import { recordFromJson } from "../../sinks/read_rows.ts";
-import { withinDepth } from "../../store/rows/stored_values.ts";
 import { MAX_ROWS_BYTES } from "../results.ts";
 import { type CollectedCampaign, endpointOfRow } from "./collected_campaign.ts";
 
@@ -117,17 +117,16 @@ function readRow(
   return {
     ...record,
     seen_at: isPlausible ? Math.min(seen_at, storedAt) : storedAt,
-    extras: withinDepth(record.extras),
     ...readAttachments(attachments, record.favicon_hash, (why) => note(`${id} ${why}`)),
   };
 }
 
 function parseObject(line: Uint8Array): Readonly<Record<string, unknown>> {
   try {
-    return Object.fromEntries(entriesOf(JSON.parse(new TextDecoder().decode(line)), "row"));
+    return Object.fromEntries(entriesOf(parseJson(new TextDecoder().decode(line)), "row"));
   } catch (error) {
-    if (!(error instanceof SyntaxError || error instanceof FieldError)) throw error;
-    throw new BadRow("a row is no JSON object");
+    if (!(error instanceof FieldError)) throw error;
+    throw new BadRow("a row is no JSON object, or nested too deeply");
   }
 }
 

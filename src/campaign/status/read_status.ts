@@ -7,6 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { CampaignEntry, Control } from "../control.ts";
+import type { ReportSkipped } from "../entries.ts";
 import { RESULTS } from "../names.ts";
 import { BrokerError } from "../nats/errors.ts";
 import type { Broker } from "../nats/connection.ts";
@@ -49,17 +50,28 @@ export interface SystemStatus {
 /** The largest message of results, bytes. */
 const LARGEST = 512 * 1024;
 
+/** Maximum number of skipped entries that are reported. */
+const MAX_REPORTED = 20;
+
 /** Reads the state of campaigns, as often as requested. */
 export class StatusReader {
   /** What the specs of campaigns limit, by their digest. */
   readonly #specs = new Map<string, CampaignLimits | undefined>();
 
-  /** Reads nothing yet. */
+  /** The first lines about entries that were skipped. */
+  readonly #reported = new Set<string>();
+
+  /**
+   * Reads nothing yet.
+   *
+   * @param report Receives a line for each entry that is skipped, once.
+   */
   constructor(
     private readonly broker: Broker,
     private readonly control: Control,
     private readonly clock: Pick<Clock, "wall">,
     private readonly allProtocols: readonly Protocol[],
+    private readonly report: ReportSkipped,
   ) {}
 
   /**
@@ -73,7 +85,11 @@ export class StatusReader {
       const shown = [...this.control.campaigns()]
         .filter(([name]) => only === undefined || name === only)
         .sort(([, a], [, b]) => a.submittedAt - b.submittedAt);
-      const { leases, workers } = await readWorkers(this.broker, only);
+      const { leases, workers } = await readWorkers(
+        this.broker,
+        only,
+        (line) => this.#reportOnce(line),
+      );
       const now = this.clock.wall();
       const campaigns = await Promise.all(shown.map(async ([name, entry]) => {
         const spec = await this.#specOf(name, entry);
@@ -84,6 +100,12 @@ export class StatusReader {
     } catch (error) {
       throw brokerError(error, this.broker.place);
     }
+  }
+
+  #reportOnce(line: string): void {
+    if (this.#reported.size >= MAX_REPORTED || this.#reported.has(line)) return;
+    this.#reported.add(line);
+    this.report(line);
   }
 
   /** The spec of a campaign; `undefined`: it cannot be used. */

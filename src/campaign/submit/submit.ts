@@ -13,6 +13,7 @@ import { composeTargets } from "../../app/targets/find_targets.ts";
 import { InputError } from "../../core/errors.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { type CampaignEntry, Control } from "../control.ts";
+import type { ReportSkipped } from "../entries.ts";
 import { hasEnded } from "../lease_value.ts";
 import { leaseKeys, TASKS, taskSubject } from "../names.ts";
 import type { Broker } from "../nats/connection.ts";
@@ -54,7 +55,7 @@ export async function submitCampaign(
   }
   const queued = isNew
     ? await queueParts(broker, name, entry)
-    : await queueMissing(broker, campaign, entry);
+    : await queueMissing(broker, campaign, entry, report);
   const outcome = isNew ? "submitted" : queued > 0 ? "completed" : "unchanged";
   return { outcome, state: entry.state, streams };
 }
@@ -102,8 +103,9 @@ async function queueMissing(
   broker: Broker,
   { spec: { name }, network }: PreparedCampaign,
   entry: CampaignEntry,
+  report: ReportSkipped,
 ): Promise<number> {
-  const { leases } = await readLeases(broker, leaseKeys(name));
+  const { leases } = await readLeases(broker, leaseKeys(name), report);
   const taken = new Set(leases.map(({ part }) => part));
   if (network.clock.wall() - entry.submittedAt < RECOGNISED_MS) {
     return await queueParts(broker, name, entry, (part) => !taken.has(part));

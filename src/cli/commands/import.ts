@@ -6,9 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { readForeignFile } from "../../sinks/foreign_files.ts";
 import { XmlError } from "../../sinks/xml_tags.ts";
-import { identityOf } from "../../store/rows/identity.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
-import { MAX_DEPTH, withinDepth } from "../../store/rows/stored_values.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
@@ -109,13 +107,9 @@ class BatchWriter {
   changed = 0;
   #batch: StoredRecord[] = [];
 
-  /**
-   * @param open Opens the database; called once.
-   * @param onCut Receives each server of which values are omitted, because they are nested too deeply.
-   */
+  /** @param open Opens the database; called once. */
   constructor(
     private readonly open: () => Promise<Database>,
-    private readonly onCut: (server: StoredRecord) => void,
     private readonly options: ImportOptions,
   ) {}
 
@@ -125,9 +119,7 @@ class BatchWriter {
   }
 
   add(server: StoredRecord): void {
-    const extras = withinDepth(server.extras);
-    if (extras !== server.extras) this.onCut(server);
-    this.#batch.push({ ...server, extras });
+    this.#batch.push(server);
     this.found++;
   }
 
@@ -161,7 +153,7 @@ async function importFile(
   path: string,
   options: ImportOptions,
 ): Promise<ImportedFile> {
-  const writer = new BatchWriter(open, cutReporter(path), options);
+  const writer = new BatchWriter(open, options);
   const unread = await readServers(file, path, options, writer).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;
     await writer.writeRest();
@@ -206,22 +198,8 @@ function resultOf({ path, found, changed, unread }: ImportedFile): JsonResult<"i
 
 /** Names that are looked up at the same time. */
 const LOOKUPS = 16;
-/** Rows of each kind of problem that are reported one by one, of each file. */
+/** Lines that are reported one by one, of each file. */
 const MAX_REPORTED = 10;
-
-/** Returns a function that reports a row with values that are omitted, up to 10 such rows. */
-function cutReporter(path: string): (server: StoredRecord) => void {
-  let reported = 0;
-  return (server) => {
-    if (reported++ >= MAX_REPORTED) return;
-    const last = reported < MAX_REPORTED ? "" : "; further rows are not reported";
-    const { key } = identityOf(server)!;
-    reportLine(
-      `blocksweep: ${path}: extras of ${JSON.stringify(key)} has more than ${MAX_DEPTH} levels: ` +
-        `null replaces deeper values${last}`,
-    );
-  };
-}
 
 /** Reads the servers of a file, and writes each full batch. Names are looked up. */
 async function readServers(

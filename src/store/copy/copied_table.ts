@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { FieldError, parseJson } from "../../core/checked_json.ts";
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { type ColumnDefinition, type Row, StoreError, type Value } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";
@@ -81,9 +82,9 @@ export function canonicalValue(
   if (type === "text" || type === "uuid") return storable(String(value));
   if (type !== "jsonb") return value;
   try {
-    return storableJson(inKeyOrder(JSON.parse(String(value))));
+    return storableJson(inKeyOrder(parseJson(String(value))));
   } catch (error) {
-    if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
+    if (!(error instanceof FieldError)) throw error;
     throw new StoreError(
       `Cannot copy the column ${table}.${name}: one of its values is not JSON, or nested too deeply`,
     );

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { parseJson } from "../../core/checked_json.ts";
 import { InputError } from "../../core/errors.ts";
 import { cutText, oneLine } from "../../core/text.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
@@ -227,13 +228,13 @@ function storedEvent(row: Row): StoredEvent {
     name: name === null ? null : String(name),
     scan_id: uuid === null ? null : String(uuid),
     kind: String(kind),
-    data: parseData(String(data), () => wrong("data is not JSON")),
+    data: parseData(String(data), () => wrong("data is not JSON, or nested too deeply")),
   };
 }
 
 function parseData(text: string, wrong: () => InputError): StoredEvent["data"] {
   try {
-    return JSON.parse(text);
+    return parseJson(text) as StoredEvent["data"];
   } catch {
     throw wrong();
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseJson } from "../../core/checked_json.ts";
 import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import { type Database, isInList, listValue, type Row } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";
@@ -125,7 +126,7 @@ function eventOf(
 
 function dataOf(text: string): object {
   try {
-    return Object(JSON.parse(text));
+    return Object(parseJson(text));
   } catch {
     return {}; // the check of the event's members finds it
   }

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { FieldError, parseJson } from "../../core/checked_json.ts";
 import { isIncompleteFlag } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -158,9 +159,9 @@ export function readLackingParts(text: string): LackingParts {
   if (text === "") return {};
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
-    if (error instanceof SyntaxError) return {};
+    if (error instanceof FieldError) return {};
     throw error;
   }
   if (typeof value !== "object" || value === null) return {};

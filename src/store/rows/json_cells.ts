@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { FieldError, parseJson } from "../../core/checked_json.ts";
 import type { FieldType } from "../../core/record.ts";
 import { inKeyOrder } from "./stored_values.ts";
 
@@ -29,10 +30,10 @@ export function isJsonType(type: FieldType): type is JsonType {
 export function readJson(text: string, type: JsonType): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
     if (type === "facts") return isObject(value) ? inKeyOrder(value) : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
+    if (error instanceof FieldError) return undefined;
     throw error;
   }
   if (!Array.isArray(value)) return undefined;

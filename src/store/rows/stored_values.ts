@@ -34,42 +34,14 @@ function storableTexts(value: unknown): unknown {
   );
 }
 
-/** Maximum depth of nested JSON. PostgreSQL refuses JSON of some thousand levels. */
-export const MAX_DEPTH = 200;
-
-/** A JSON value in which `null` replaces the objects and lists that are nested too deeply. */
-export function withinDepth<T>(value: T): T {
-  return isDeep(value, 0) ? cutAtDepth(value, 0) as T : value;
-}
-
-/** Whether some object or list is nested too deeply. */
-function isDeep(value: unknown, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return depth >= MAX_DEPTH || Object.values(value).some((one) => isDeep(one, depth + 1));
-}
-
-function cutAtDepth(value: unknown, depth: number): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (depth >= MAX_DEPTH) return null;
-  if (Array.isArray(value)) return value.map((one) => cutAtDepth(one, depth + 1));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, cutAtDepth(one, depth + 1)]),
-  );
-}
-
 /**
  * A JSON value whose objects have their keys in order. PostgreSQL's jsonb does not keep the order in
  * which keys were written.
- *
- * @throws RangeError for a value of more than 200 levels.
  */
-export function inKeyOrder(value: unknown, depth = 0): unknown {
-  if (depth > MAX_DEPTH) throw new RangeError(`JSON of more than ${MAX_DEPTH} levels`);
-  if (Array.isArray(value)) return value.map((one) => inKeyOrder(one, depth + 1));
+export function inKeyOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inKeyOrder);
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, one]) =>
-    [key, inKeyOrder(one, depth + 1)] as const
-  );
+  const entries = Object.entries(value).map(([key, one]) => [key, inKeyOrder(one)] as const);
   return Object.fromEntries(entries.sort(([a], [b]) => a < b ? -1 : 1));
 }
 

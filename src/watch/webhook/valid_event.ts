@@ -4,6 +4,7 @@
  * @module
  */
 import { parseAddress } from "../../core/address.ts";
+import { parseJson } from "../../core/checked_json.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 
 /** Whether a value is valid. */
@@ -69,7 +70,7 @@ function isValid(value: unknown, checks: Readonly<Record<string, Check>>): boole
 export function parseWatchEvent(text: string): WatchEvent | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     return undefined; // a crash of the system may leave arbitrary bytes
   }

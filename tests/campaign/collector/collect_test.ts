@@ -13,6 +13,7 @@ import { newestScans } from "../../../src/store/scans/scan_list.ts";
 import { listedParts } from "../../../src/store/parts/part_list.ts";
 import { all, STATES, storedServers } from "../../store/databases.ts";
 import { scanId } from "../../store/records.ts";
+import { deepJson } from "../deep_json.ts";
 import { until } from "../nats_server.ts";
 import { collectorTest, ID, type Lab, NAME, partEnd, row } from "./lab.ts";
 
@@ -89,6 +90,9 @@ collectorTest(
     }
     await lab.publish(1, "done", JSON.stringify({ ...partEnd(), coverage: undefined }));
     await lab.publish(1, "done", "no JSON");
+    const counters = deepJson(9000);
+    await lab.publish(1, "rows", `{"extras":${deepJson(9000)}}\n${line}\n`);
+    await lab.publish(1, "done", `{"form":1,"worker":"w","tries":1,"counters":${counters}}`);
     await lab.publish(3, "rows", line);
     await lab.rows(1, [good], "other");
     await lab.broker.js.publish("bs.results.nonsense", "x");
@@ -99,6 +103,7 @@ collectorTest(
       ...["a row is no JSON object", "a row is larger than 512 KiB", "has a wrong time"],
       ...["icon with another hash", "attachments.replies.slp.size", "attachments.replies.slp.data"],
       ...["coverage is missing", "it is not JSON"],
+      ...["a row is no JSON object, or nested too deeply", "it has more than 200 levels"],
       ...["there is no such part", "there is no such campaign", "subject"],
     ];
     const lines = collector.lines.slice(1);

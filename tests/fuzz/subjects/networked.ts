@@ -8,7 +8,13 @@ import { parseProbeTarget } from "../../../src/app/metrics/probe/probe_targets.t
 import { CollectedCampaign } from "../../../src/campaign/collector/collected_campaign.ts";
 import { readRows } from "../../../src/campaign/collector/read_rows.ts";
 import { formatLeaseValue, parseLeaseValue, UNTAKEN } from "../../../src/campaign/lease_value.ts";
-import { optOutKey, parseOptOutKey, parseResultSubject } from "../../../src/campaign/names.ts";
+import {
+  leaseKey,
+  optOutKey,
+  parseLeaseKey,
+  parseOptOutKey,
+  parseResultSubject,
+} from "../../../src/campaign/names.ts";
 import { readOptions } from "../../../src/app/options/read_options.ts";
 import { orderDigest } from "../../../src/app/resume/scan_configuration.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
@@ -159,7 +165,7 @@ const storedLeases: Subject = {
     const entry = { key, created, operation: "PUT", revision: 1, string: () => lines.join("\n") };
     const bucket = { history: () => Promise.resolve(ReadableStream.from([entry])) };
     const broker = { bucket: () => Promise.resolve(bucket as unknown as KV) };
-    const { leases, workers } = await readLeases(broker);
+    const { leases, workers } = await readLeases(broker, undefined, () => {});
     return leases.length > 0 ? "+lease" : workers.length > 0 ? "+worker" : "-";
   },
 };
@@ -264,10 +270,17 @@ export const NETWORKED_SUBJECTS: readonly Subject[] = [
   textReader(
     "natsNames",
     NATS,
-    ["bs.results.lab-2.12.rows", "optout.0a000001", `optout.${"0".repeat(31)}1`],
+    [
+      "bs.results.lab-2.12.rows",
+      "lease.lab-2.12",
+      "optout.0a000001",
+      `optout.${"0".repeat(31)}1`,
+    ],
     (text) => {
       const address = parseOptOutKey(text);
       if (address !== undefined) requireSame(optOutKey(address), text, "the key");
+      const lease = parseLeaseKey(text);
+      if (lease !== undefined) requireSame(leaseKey(lease.campaign, lease.part), text, "the key");
       return parseResultSubject(text)?.kind ?? (address === undefined ? undefined : "address");
     },
   ),

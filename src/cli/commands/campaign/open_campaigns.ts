@@ -37,7 +37,7 @@ export async function openCampaigns(
   return {
     broker,
     control,
-    reader: new StatusReader(broker, control, systemClock, options.allProtocols),
+    reader: new StatusReader(broker, control, systemClock, options.allProtocols, reportError),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

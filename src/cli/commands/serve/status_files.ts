@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseJson } from "../../../core/checked_json.ts";
 import { nodePath } from "../../../core/node_modules.ts";
 import { userPath } from "../../../app/environment.ts";
 
@@ -28,7 +29,7 @@ export function readStatusFiles(paths: readonly string[]): Promise<readonly Stat
 async function readState(path: string): Promise<StatusFile["state"]> {
   try {
     if ((await Deno.stat(path)).size > MAX_BYTES) return null;
-    const state: unknown = JSON.parse(await Deno.readTextFile(path));
+    const state = parseJson(await Deno.readTextFile(path));
     const isObject = typeof state === "object" && state !== null && !Array.isArray(state);
     return isObject ? state as Record<string, unknown> : null;
   } catch (error) {

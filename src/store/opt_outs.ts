@@ -4,7 +4,7 @@
  * @module
  */
 import { formatAddress, parseAddress } from "../core/address.ts";
-import { type Range, rangeOfOne } from "../targets/ranges.ts";
+import { type Range, rangeOfOne, unmapped } from "../targets/ranges.ts";
 import {
   type BulkStatement,
   type Database,
@@ -108,7 +108,7 @@ export async function readOptOuts(database: Database): Promise<Range[]> {
   for await (const { address } of database.stream("select address from opt_outs")) {
     const start = parseAddress(String(address));
     if (start === undefined) continue; // another program wrote this row: blocksweep writes addresses only
-    ranges.push(rangeOfOne(start));
+    ranges.push(unmapped(rangeOfOne(start)));
   }
   return ranges;
 }

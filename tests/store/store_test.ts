@@ -46,8 +46,9 @@ onEngines(
     }));
     setClock(db, 2000);
     await store.end({ ...END, coverage: undefined, optOuts });
-    const stored = (await readOptOuts(db)).map(({ start }) => start);
-    assertEquals(new Set(stored), new Set(optOuts.map(({ address }) => address)));
+    const stored = async () => new Set((await readOptOuts(db)).map(({ start }) => start));
+    const addresses = optOuts.map(({ address }) => address);
+    assertEquals(await stored(), new Set(addresses));
     const online = (await servers(db)).map(({ host, port, online }) => `${host} ${port} ${online}`);
     assertEquals(online.toSorted(), [
       "127.0.0.1 1 false",
@@ -61,6 +62,12 @@ onEngines(
       "select count(*) as changed from servers where changed_at > first_seen",
     );
     assertEquals(Number(changed), 3);
+    // as another program may write it
+    await db.run(
+      "update opt_outs set address = '::ffff:127.0.0.9' where address = '127.0.0.1'",
+      [],
+    );
+    assertEquals(await stored(), new Set([0x7f000009, addresses[1]]));
   },
 );
 

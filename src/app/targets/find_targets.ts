@@ -18,7 +18,7 @@ import {
 } from "../../targets/parse.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
 import { Parts, type Shard } from "../../targets/parts.ts";
-import { type Range, rangeOfOne } from "../../targets/ranges.ts";
+import { type Range, rangeOfOne, unmapped } from "../../targets/ranges.ts";
 import { type NamedService, requestText } from "../../targets/srv.ts";
 import {
   type FoundName,
@@ -121,7 +121,7 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
 
 /**
  * Parses exclusions and looks up their names. Excluded addresses receive no packets, so an excluded
- * name may resolve to any address.
+ * name may resolve to any address. An IPv4-mapped address excludes its IPv4 address.
  *
  * @throws InputError for the first text that cannot be read, or a name that is not found.
  */
@@ -134,7 +134,7 @@ export async function findExclusions(
     listed(exclude, excludeFiles, budget),
     async ({ name }) => ({ addresses: await resolve(name) }),
   );
-  return inclusions.map(({ range }) => range);
+  return inclusions.map(({ range }) => unmapped(range));
 }
 
 /** The stored names of known servers, for each address that has a name from the user or a database. */

@@ -19,6 +19,7 @@ import {
   type TargetInput,
 } from "../../../src/app/targets/find_targets.ts";
 import { requestedName } from "../../../src/scan/requested_names.ts";
+import { parseTargets } from "../../../src/targets/parse.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
@@ -181,6 +182,19 @@ Deno.test("exclusions come from words, files and names", async () => {
     excludeFiles: [{ text: "10.0.0.128/25\n", source: "no.txt" }],
   });
   assertEquals(targets.size, 256n - 16n - 128n);
+});
+
+Deno.test("an IPv4-mapped exclusion excludes its IPv4 addresses, from words, files and names", async () => {
+  const mapped = ["::ffff:10.0.0.0/124", "::ffff:10.0.0.32-::ffff:10.0.0.47", "mapped.example"];
+  const found = await findTargets({
+    ...{ words: ["10.0.0.0/24"], files: [], exclude: mapped },
+    excludeFiles: [{ text: "::ffff:a00:80/121\n::/64\n", source: "no.txt" }],
+  }, { resolve: () => Promise.resolve([parseAddress("::ffff:10.0.0.64")!]), note: () => {} });
+  const words = ["10.0.0.0/28", "10.0.0.32-10.0.0.47", "10.0.0.64", "10.0.0.128/25", "::/64"];
+  const ranges = words.flatMap((word) => parseTargets(word)).map((one) =>
+    "range" in one && one.range
+  );
+  assertEquals<unknown>(found.excluded, ranges);
 });
 
 Deno.test("an opted-out address keeps its position in the order, and is counted", async () => {

@@ -19,6 +19,7 @@ import { formatAddress, parseAddress } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { countOf } from "../../../core/quantities.ts";
 import { systemClock } from "../../../net/clock.ts";
+import { rangeOfOne, unmapped } from "../../../targets/ranges.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { reportLine } from "../../term/console.ts";
 import { type OpenCampaigns, openCampaigns, requiredName, statusOf } from "./open_campaigns.ts";
@@ -93,7 +94,7 @@ export async function runCampaignOptOut(call: CommandCall): Promise<number> {
   if (words.length === 0) throw new InputError("Cannot opt out: name addresses");
   const addresses = words.map((word) => {
     const address = parseAddress(word);
-    if (address !== undefined) return address;
+    if (address !== undefined) return unmapped(rangeOfOne(address)).start;
     throw new InputError(`Cannot opt out "${word}": expected an address, for example 10.0.0.7`);
   });
   await using campaigns = await openCampaigns(options);

@@ -377,7 +377,7 @@ natsTest("opt-outs are shared between the submitter's file and all campaigns", a
   const file = `${folder}/opt-out.txt`;
   await Deno.writeTextFile(file, "10.0.0.7\n10.0.4.0/24\n");
   await submit(...TARGETS, "--name", "lab", "--parts", "2");
-  const opted = await run("opt-out", "10.0.0.9", "2001:db8::7");
+  const opted = await run("opt-out", "::ffff:10.0.0.9", "2001:db8::7");
   assertEquals([opted.code, opted.stderr], [
     0,
     "2 addresses have opted out: no campaign probes them\n",

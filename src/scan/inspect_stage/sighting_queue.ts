@@ -58,13 +58,16 @@ export class SightingQueue {
   /**
    * Creates an empty queue.
    *
-   * @param tables The endpoints that are being interviewed, and the end of the scan.
+   * @param tables The endpoints that are probed, those that are being interviewed, and the end of
+   * the scan.
    * @param rows The write stage, which receives the rows.
    * @param state The state. Its number of inspections is that of the servers that were added and are
    * not finished.
    */
   constructor(
-    private readonly tables: Pick<ScanTables, "interviewed" | "stop">,
+    private readonly tables:
+      & Pick<ScanTables, "interviewed" | "stop">
+      & { readonly probed: Pick<ScanTables["probed"], "has"> },
     private readonly rows: Pick<WriteStage, "whenFree">,
     private readonly state: Pick<ScanState, "inspecting">,
   ) {
@@ -87,8 +90,12 @@ export class SightingQueue {
     return (this.#readable ??= Promise.withResolvers()).promise;
   }
 
-  /** Adds a server. */
+  /**
+   * Adds a server. A known server that is not a target, or has opted out, is finished at once: it may
+   * be named in a list that was edited.
+   */
   add(subject: Subject): void {
+    if ("plan" in subject && !this.tables.probed.has(subject.endpoint)) return subject.onFinished();
     if ("sighting" in subject && !subject.sighting.verified) {
       this.tables.interviewed.add(subject.sighting.endpoint);
     }

@@ -161,6 +161,19 @@ Deno.test("a server without a row that has opted out gets nothing in a resumed s
   assertEquals(await sentWith([{ start: address, end: address + 1 }]), 0);
 });
 
+Deno.test("servers of an edited list that are no targets get nothing in a resumed scan", async () => {
+  const hits = [
+    { address: RANGE.end, port: 19132, fingerprint: 1 }, // outside the range
+    { address: 0xe0000001, port: 19132, fingerprint: 2 }, // multicast
+    { address: RANGE.start, port: 7, fingerprint: 3 }, // another port
+  ];
+  const input = { probes: 1, perNetwork: Infinity, perHost: Infinity, lossPerMille: 24 };
+  const found = [{ hits, endedHosts: [], endedNetworks: [] }];
+  const earlier = [{ pass: 0, input, digest: "0".repeat(16), elapsedMs: 1, found }];
+  const { network, end } = await scanFleet(settingOf([], { earlier }).setting);
+  assertEquals([network.sent.length, end.reason], [0, "done"]);
+});
+
 Deno.test("written rows of one host on eight ports are not taken for one server", () => {
   const servers = new DiscoveredServers([RAKNET], [], { add: () => {} });
   const [{ address }] = ALL;

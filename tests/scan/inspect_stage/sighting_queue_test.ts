@@ -21,6 +21,7 @@ function scene() {
   };
   const tables = {
     interviewed: new EndpointSet(1),
+    probed: { has: () => true },
     lowWater: new LowWaterMark(START),
     responders: new Responders(1),
     optedOut: new OptedOutAddresses([], 1),

@@ -5,12 +5,14 @@
  */
 import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { withCommas } from "../../core/quantities.ts";
+import { countOf, withCommas } from "../../core/quantities.ts";
 import { DAY_MS, RecentYield } from "../../discovery/freshness.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import { readStore } from "../../store/open_store.ts";
 import { allEndpoints } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
+import { AddressSet } from "../../targets/ranges.ts";
+import { privateRanges } from "../../targets/shipped_lists.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import { userPath } from "../environment.ts";
 import { type PreparedWatch, prepareWatch } from "../watch/prepare_watch.ts";
@@ -53,7 +55,7 @@ export async function prepareCrawl(request: CrawlRequest): Promise<PreparedCrawl
     const at = since.get(server.identity.key);
     if (at !== undefined) server.onlineSince(at);
   }
-  const ranges = targets.length > 0 ? targets : networks;
+  const ranges = targets.length > 0 ? targets : withoutPrivate(networks, request);
   const limits = ranges.length > 0 ? await limitsOf(request, ranges, polls) : undefined;
   noteRate(request, limits);
   const opened = stack.move();
@@ -107,5 +109,27 @@ async function readList({ place, watch: { context: { warn } } }: CrawlRequest) {
         `scan TARGET... -o ${place.path}`,
     );
   }
-  return { since, networks: [...networks].map((start) => `${formatAddress(start)}/24`) };
+  return { since, networks: [...networks] };
+}
+
+/**
+ * The /24s that discovery may sweep though nobody named them. A row of a database must not lead a sweep
+ * into the user's own networks. Notes those that are left out.
+ */
+function withoutPrivate(
+  networks: readonly Address[],
+  { options: { quiet }, watch: { context: { warn } } }: CrawlRequest,
+): string[] {
+  const ownNetworks = new AddressSet(privateRanges().map(({ range }) => range));
+  const named = (list: readonly Address[]) => list.map((start) => `${formatAddress(start)}/24`);
+  const omitted = named(networks.filter((start) => ownNetworks.has(start)));
+  if (omitted.length > 0 && !quiet) {
+    warn(
+      `blocksweep: discovery leaves out ${
+        countOf(omitted.length, "private /24")
+      } of the database: ` +
+        `name targets to sweep them, for example ${omitted[0]}`,
+    );
+  }
+  return named(networks.filter((start) => !ownNetworks.has(start)));
 }

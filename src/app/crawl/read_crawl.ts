@@ -27,7 +27,7 @@ export interface CrawlRequest {
   readonly options: OptionsOf<"crawl">;
   /** The database. */
   readonly place: DatabaseLocation;
-  /** The targets of discovery; empty: the /24s of the database. */
+  /** The targets of discovery; empty: the public /24s of the database. */
   readonly targets: readonly string[];
   /** Probes per day. */
   readonly perDay: number;

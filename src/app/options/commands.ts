@@ -144,7 +144,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     mostUsed: ["budget", "rate", "ports", "i-have-permission"],
     note:
       "Servers that change often are polled more often. What polls leave of the budget goes to\n" +
-      "adaptive discovery in the TARGETs; without them, in the /24s of the database's IPv4 servers.\n" +
+      "adaptive discovery in the TARGETs; without them, in the public /24s of the database's servers.\n" +
       "It runs until Ctrl-C. docs/guide/crawling.md describes it.",
     examples: [
       "crawl servers.db --budget 500k/day",

@@ -17,7 +17,7 @@ export function startLine(endpoints: number, { intervalMs }: WatchRules): string
 /** The line with the number of servers and the budget of a crawl, and whether it discovers servers. */
 export function crawlStartLine(servers: number, perDay: number, discovers: boolean): string {
   return `crawling ${countOf(servers, "server")} with at most ${withCommas(perDay)} probes a day` +
-    (discovers ? "" : "; no discovery: the database has no IPv4 servers");
+    (discovers ? "" : "; no discovery: the database has no public IPv4 servers");
 }
 
 /** The line about how well a crawl knows its servers. */

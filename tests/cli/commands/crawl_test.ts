@@ -51,7 +51,7 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     assertEquals((await rowsOf(list, polled)).length, 3);
     const before = await rowsOf(list, "select probed_at from server_state where server <= 3");
     const port = freePort();
-    const args = ["crawl", list, "--budget", "500k/day", "--metrics", `${port}`];
+    const args = ["crawl", list, RANGE, "--budget", "500k/day", "--metrics", `${port}`];
     args.push("--contact", "abuse@example.org"); // kept for the second crawl
     const first = start(args);
     await until(first, async () => (await rowsOf(list, polled)).length === 12);
@@ -72,7 +72,7 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     await rowsOf(list, `update server_state set probed_at = 0 where server = 7`);
     const others = "select server, probed_at from server_state where server <> 7";
     const known = await rowsOf(list, others);
-    const second = start(["crawl", list, "--budget", "500k/day"]);
+    const second = start(["crawl", list, RANGE, "--budget", "500k/day"]);
     await until(second, async () => (await rowsOf(list, polled)).length === 12);
     await Deno.mkdir(`${list}.crawl`);
     second.kill("SIGINT");
@@ -89,7 +89,7 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     const scans = await rowsOf(list, "select kind, config from scans where kind = 'watch'");
     assertEquals(scans.length, 2);
     assertEquals(JSON.parse(String(scans[1].config)), {
-      targets: [list],
+      targets: [list, RANGE],
       budget: "500k/day",
       contact: "abuse@example.org",
     });
@@ -139,7 +139,7 @@ Deno.test("discovery counts no missed scans of known servers: the own network ma
       });
       assertEquals((await run(["scan", RANGE, ...SCAN, "-o", list])).code, 0);
     }
-    const args = ["crawl", list, "--budget", "500M/day", "--rate", "5k", "-p", "19132"];
+    const args = ["crawl", list, RANGE, "--budget", "500M/day", "--rate", "5k", "-p", "19132"];
     const crawl = start(args);
     const done = "select id from scans where kind = 'sweep' and state = 'finished'";
     await until(crawl, async () => (await rowsOf(list, done)).length === 2);
@@ -155,6 +155,21 @@ Deno.test("discovery counts no missed scans of known servers: the own network ma
     );
     const missed = "select server from server_state where online = 0 or missed_scans > 0";
     assertEquals(await rowsOf(list, missed), []);
+  }));
+
+Deno.test("discovery sweeps no private /24 that is not named, though a row of the database lies there", () =>
+  withList(async (list) => {
+    const crawl = start(["crawl", list, "--budget", "500M/day"]);
+    const watches = "select id from scans where kind = 'watch'";
+    await until(crawl, async () => (await rowsOf(list, watches)).length > 0);
+    crawl.kill("SIGINT");
+    const lines = new TextDecoder().decode((await crawl.output()).stderr).split("\n");
+    assertEquals(lines.slice(0, 2), [
+      "blocksweep: discovery leaves out 1 private /24 of the database: name targets to sweep them, " +
+      "for example 127.78.0.0/24",
+      crawlStartLine(12, 500_000_000, false),
+    ]);
+    assertStringIncludes(lines.at(-2)!, "0 discovery probes");
   }));
 
 Deno.test("a crawl refuses words, budgets, databases and checkpoints in one line that says what is wanted", () =>
@@ -228,7 +243,7 @@ Deno.test("the checkpoint of a crawl has the yield of its discovery", () =>
 Deno.test("a crawl without IPv4 servers says that it discovers none", () => {
   const line = "crawling 3 servers with at most 5,000 probes a day";
   assertEquals(crawlStartLine(3, 5000, true), line);
-  const without = `${line}; no discovery: the database has no IPv4 servers`;
+  const without = `${line}; no discovery: the database has no public IPv4 servers`;
   assertEquals(crawlStartLine(3, 5000, false), without);
 });
 

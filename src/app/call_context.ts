@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { InputError } from "../core/errors.ts";
 import type { Network, OptOutList } from "../net/network.ts";
 import type { ReadingContext } from "./options/read_options.ts";
 import { systemNetwork } from "./system_network.ts";
@@ -21,11 +22,20 @@ export interface CallContext extends Required<ReadingContext> {
   readonly note: (text: string) => void;
 }
 
-/** The network of the context, or that of this machine. Nothing is opened or read yet. */
+/**
+ * The network of the context, or that of this machine. Nothing is opened or read yet.
+ *
+ * @throws InputError when the runtime lacks the sockets of this machine's network.
+ */
 export function networkOf(
   { network, optOuts, note, warn, allProtocols }: Omit<CallContext, "nameOf">,
   optOutFile?: string,
 ): Network {
+  if (network === undefined && Deno.listenDatagram === undefined) {
+    throw new InputError(
+      'Cannot open UDP sockets: write "unstable": ["net"] into deno.json, or run with --unstable-net',
+    );
+  }
   const usual = network ?? systemNetwork({ optOutFile, note, report: warn, allProtocols });
   return optOuts === undefined ? usual : Object.create(usual, { optOuts: { value: optOuts } });
 }

@@ -7,33 +7,82 @@
 import type { Command } from "../app/options/commands.ts";
 import { PATH_IN_VALUE } from "../app/outputs/path_conflicts.ts";
 import type { GivenOptions } from "../app/options/given_options.ts";
-import { type Option, programName } from "../app/options/option.ts";
+import { camelCase, type Option, programName } from "../app/options/option.ts";
 import { optionsOf } from "../app/options/option_table.ts";
+import { closestName } from "../core/closest_name.ts";
 import { InputError } from "../core/errors.ts";
 import { redactUrl } from "../core/redact.ts";
 import { resolvePath } from "../core/node_modules.ts";
 import { parseDatabaseLocation } from "../store/database_location.ts";
 
+/** The options that every function has besides those of its command, and what each has to be. */
+const COMMON: Readonly<Record<string, readonly [is: (value: unknown) => boolean, text: string]>> = {
+  onNote: [(value) => typeof value === "function", "a function"],
+  signal: [(value) => value instanceof AbortSignal, "an AbortSignal"],
+  network: [(value) => isObject(value) && "clock" in value, "a network"],
+  allProtocols: [(value) => Array.isArray(value) && value.every(isObject), "a list of protocols"],
+};
+
 /**
  * The words and options of a command.
  *
- * @throws InputError for a value of a wrong type.
+ * @param further Names of options that only the function has.
+ * @throws InputError for an option that the function does not have, and for a value of a wrong type.
  */
 export function givenOptions(
   command: Command,
   words: readonly string[],
   options: object,
+  further: readonly string[] = [],
 ): GivenOptions {
-  const given = new Map<string, readonly string[]>();
+  if (!isObject(options)) throw wrongType(`the options of ${command}()`, options, "an object");
+  const rows = optionsOf(command).filter(({ forPrograms = true }) => forPrograms);
   const values: Readonly<Record<string, unknown>> = { ...options };
-  for (const option of optionsOf(command)) {
-    if (option.forPrograms === false) continue;
+  const names = [...rows.map(programName), ...further, ...Object.keys(COMMON)];
+  const unknown = Object.keys(values).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw unknownOption(command, unknown, names);
+  for (const [name, [is, wanted]] of Object.entries(COMMON)) {
+    const value = values[name];
+    if (value !== undefined && !is(value)) throw wrongType(name, value, wanted);
+  }
+  const given = new Map<string, readonly string[]>();
+  for (const option of rows) {
     const value = values[programName(option)];
     const texts = value === undefined ? [] : textsOf(option, value);
+    if (texts.includes("")) throw new InputError(`Cannot use ${programName(option)}: it is empty`);
     if (texts.length === 0) continue;
     given.set(option.name, texts.map((text) => withAbsolutePath(option, text)));
   }
   return { words, given };
+}
+
+/** The error of an option that a function does not have, with the name that was probably meant. */
+function unknownOption(command: Command, name: string, names: readonly string[]): InputError {
+  const word = camelCase(name);
+  const meant = closestName(word, names) ?? names.find((one) => one === `${word}Ms`);
+  const hint = meant === undefined ? "see docs/library.md" : `did you mean ${meant}?`;
+  return new InputError(`Unknown option ${name} of ${command}(); ${hint}`);
+}
+
+/**
+ * A list of texts from a program.
+ *
+ * @throws InputError for another value.
+ */
+export function textList(name: string, value: unknown): readonly string[] {
+  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
+  if (!isList) throw wrongType(name, value, "a list of texts");
+  return value;
+}
+
+/** The error of a value that has not the wanted type. */
+export function wrongType(name: string, value: unknown, wanted: string): InputError {
+  const shown = Array.isArray(value) ? `[${value.map(String).join(", ")}]` : String(value);
+  return new InputError(`Cannot use ${name} ${redactUrl(shown)}: expected ${wanted}`);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The name of a command's option in a program. */
@@ -43,22 +92,21 @@ export function programNameOf(command: Command): (option: string) => string {
 
 function textsOf(option: Option, value: unknown): readonly string[] {
   const { takes, repeat } = option;
-  const wrong = (wanted: string) => {
-    const shown = redactUrl(String(value));
-    return new InputError(`Cannot use ${programName(option)} ${shown}: expected ${wanted}`);
-  };
+  const name = programName(option);
   if (takes === undefined) {
-    if (typeof value !== "boolean") throw wrong("true or false");
+    if (typeof value !== "boolean") throw wrongType(name, value, "true or false");
     return value ? ["true"] : [];
   }
-  if (repeat) {
-    if (!Array.isArray(value)) throw wrong("a list");
-    return value.map(String);
+  if (repeat) return textList(name, value);
+  if (takes.completions?.kind === "some") return [textList(name, value).join(",")];
+  if (takes.unit !== undefined && typeof value !== "number") {
+    throw wrongType(name, value, "a number");
   }
+  if (typeof value === "string") return [value];
   const textOf = takes.textOf as ((value: unknown) => string) | undefined;
-  const isText = typeof value === "string" || typeof value === "number" || Array.isArray(value);
-  if (!isText && textOf === undefined) throw wrong("a text or a number");
-  if (takes.unit !== undefined && typeof value !== "number") throw wrong("a number");
+  if (typeof value !== "number" && (textOf === undefined || !isObject(value))) {
+    throw wrongType(name, value, "a text or a number");
+  }
   return [textOf === undefined ? String(value) : textOf(value)];
 }
 

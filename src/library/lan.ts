@@ -8,16 +8,20 @@ import { shortageLine } from "../app/engines/send_error_lines.ts";
 import { readOptions } from "../app/options/read_options.ts";
 import { time } from "../app/options/value_types.ts";
 import { DEFAULTS } from "../app/settings/defaults.ts";
+import { countOf } from "../core/quantities.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { Shortage } from "../net/file_descriptors.ts";
 import { FoundServers } from "../scan/lan/mod.ts";
 import { type CommonOptions, contextOf, signalOf } from "./common_options.ts";
-import { givenOptions } from "./given_options.ts";
+import { givenOptions, wrongType } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 
 /** Options of a discovery. They have the names and defaults of the options of `blocksweep lan`. */
 export interface LanOptions extends CommonOptions {
-  /** How long to listen, milliseconds; `Infinity`: until the loop is left. Default: 3000. */
+  /**
+   * How long to listen and to sweep, milliseconds; `Infinity`: until the loop is left. Default: until the
+   * sweep ends, at least 3000.
+   */
   readonly onceMs?: number;
   /**
    * UDP ports to which probes are broadcast, at most 64, for example `19132,19133`. Default: the
@@ -62,22 +66,25 @@ export function lan(options: LanOptions = {}): AsyncGenerator<ServerRecord, void
 }
 
 async function run(options: LanOptions, { add, left }: Results<ServerRecord>): Promise<void> {
+  const given = givenOptions("lan", [], options, ["onceMs"]);
   const listenMs = listenMsOf(options);
   const context = contextOf("lan", options);
   const { note } = context;
-  const given = givenOptions("lan", [], options);
+  const signal = AbortSignal.any([signalOf(options), left]);
   const prepared = await prepareDiscovery(readOptions("lan", given, context), context);
   const { clock } = prepared.network;
-  const { refusals } = await discoverServers(prepared, {
+  const { refusals, unswept } = await discoverServers(prepared, {
     listenMs,
     continuous: listenMs === Infinity,
-    sweepMs: listenMs,
+    sweepMs: options.onceMs === undefined ? Infinity : listenMs,
     servers: new FoundServers(),
     shortage: new Shortage(clock, (code) => note(shortageLine("queries", code))),
-    signal: AbortSignal.any([signalOf(options), left]),
+    signal,
     onServer: (record) => void add(record),
   });
   refusals.forEach((code) => note(`the system refused to send or to listen: ${code}`));
+  if (unswept === 0 || signal.aborted) return;
+  note(`${countOf(unswept, "host")} not swept for Java servers: the time of onceMs was over`);
 }
 
 const LISTEN_TIME = time({ ms: 1, text: "1 ms" });
@@ -86,5 +93,6 @@ const LISTEN_TIME = time({ ms: 1, text: "1 ms" });
 function listenMsOf({ onceMs, allProtocols = [] }: LanOptions): number {
   if (onceMs === undefined) return 1000 * DEFAULTS.lan.once;
   if (onceMs === Infinity) return Infinity;
+  if (typeof onceMs !== "number") throw wrongType("onceMs", onceMs, "a number");
   return LISTEN_TIME.parse(`${onceMs}ms`, { option: "onceMs", allProtocols });
 }

@@ -6,7 +6,7 @@
 import { locateHosts, queryEndpoints, readQuery, recordsOf } from "../app/query_endpoints.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { contextOf, type InquiryOptions, signalOf } from "./common_options.ts";
-import { givenOptions } from "./given_options.ts";
+import { givenOptions, wrongType } from "./given_options.ts";
 
 /** Options of a query. They have the names and defaults of the options of `blocksweep query`. */
 export interface QueryOptions extends InquiryOptions {
@@ -52,8 +52,10 @@ export async function query(
   host: string,
   options: QueryOptions = {},
 ): Promise<readonly ServerRecord[]> {
+  if (typeof host !== "string") throw wrongType("host", host, "a text");
+  const given = givenOptions("query", [host], options);
+  const request = readQuery(given, contextOf("query", options));
   const signal = signalOf(options);
-  const request = readQuery(givenOptions("query", [host], options), contextOf("query", options));
   signal.throwIfAborted();
   const [located] = await locateHosts(request);
   const queried = await queryEndpoints(located, request, signal);

@@ -11,7 +11,7 @@ import { runPreparedScan } from "../app/scan/run_scan.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { contextOf, signalOf } from "./common_options.ts";
-import { givenOptions } from "./given_options.ts";
+import { givenOptions, textList } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 import type { ScanOptions } from "./scan_options.ts";
 
@@ -61,7 +61,7 @@ async function run(
   options: ScanOptions,
   results: Results<ServerRecord>,
 ): Promise<void> {
-  const request = await readScan(givenOptions("scan", words, options), {
+  const request = await readScan(givenOptions("scan", textList("targets", words), options), {
     ...contextOf("scan", options),
     program: project.version,
     takesRows: true,

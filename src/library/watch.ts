@@ -12,7 +12,7 @@ import { runPreparedWatch } from "../app/watch/run_watch.ts";
 import type { WatchEvent } from "../store/events/watch_event.ts";
 import { parseDatabaseLocation } from "../store/database_location.ts";
 import { contextOf, signalOf } from "./common_options.ts";
-import { absolutePath, givenOptions } from "./given_options.ts";
+import { absolutePath, givenOptions, textList } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 import type { WatchOptions } from "./watch_options.ts";
 
@@ -59,8 +59,9 @@ async function run(
   options: WatchOptions,
   { add, room, left }: Results<WatchEvent>,
 ): Promise<void> {
+  const given = givenOptions("watch", textList("servers", words).map(wordOf), options);
   const signal = AbortSignal.any([signalOf(options), left]);
-  const request = await readWatch(givenOptions("watch", words.map(wordOf), options), {
+  const request = await readWatch(given, {
     ...contextOf("watch", options),
     listenForInterrupt: () => ({ signal, [Symbol.dispose]: () => {} }),
   });

@@ -30,6 +30,24 @@ Deno.test("lan() yields servers that reply to a broadcast, and Java servers of a
   assertEquals(await discovered(home(), { noSweep: true, ports: "19133" }), []);
 });
 
+Deno.test("lan() ends after its sweep, or reports the hosts that a shorter time left out", async () => {
+  const network = new SimulatedNetwork({ local: "192.168.1.2/22" });
+  network.streams.absent = "timeout"; // the sweep takes longer than the shortest listening time
+  for (const host of ["192.168.0.250", "192.168.3.250"]) {
+    network.addServer({ host, software: "vanilla", status: { players: ["Ann"] } });
+  }
+  const all = ["192.168.0.250 Ann", "192.168.3.250 Ann"];
+  assertEquals(await discovered(network), all);
+  const notes: string[] = [];
+  const onNote = (line: string) => notes.push(line);
+  await discovered(network, { onceMs: 100, onNote });
+  assertEquals(notes.map((note) => note.replace(/[\d,]+/, "N")), [
+    "N hosts not swept for Java servers: the time of onceMs was over",
+  ]);
+  await discovered(network, { onNote });
+  assertEquals(notes.length, 1);
+});
+
 Deno.test("lan() yields nothing of an address that opted out", async () => {
   const network = home();
   network.optedOut.push(0xc0a80109, 0xc0a8010a);

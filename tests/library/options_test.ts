@@ -3,17 +3,20 @@
  *
  * Covers src/library/.
  */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { camelCase, programName } from "../../src/app/options/option.ts";
 import { optionsOf, type ProgramNamesOf } from "../../src/app/options/option_table.ts";
 import { readOptions } from "../../src/app/options/read_options.ts";
 import { InputError } from "../../src/core/errors.ts";
 import { givenOptions, programNameOf } from "../../src/library/given_options.ts";
 import type { CommonOptions } from "../../src/library/common_options.ts";
-import type { LanOptions } from "../../src/library/lan.ts";
-import type { QueryOptions } from "../../src/library/query.ts";
+import { lan, type LanOptions } from "../../src/library/lan.ts";
+import { query, type QueryOptions } from "../../src/library/query.ts";
+import { scan } from "../../src/library/scan.ts";
 import type { ScanOptions } from "../../src/library/scan_options.ts";
+import { watch } from "../../src/library/watch.ts";
 import type { WatchOptions } from "../../src/library/watch_options.ts";
+import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { readCommandLine } from "../cli/command_line.ts";
 
@@ -226,11 +229,83 @@ Deno.test("wrong values of a program are refused by the names of its options", (
     [{ rate: -1 }, 'Cannot use rate "-1"'],
     [{ rate: {} }, "Cannot use rate [object Object]: expected a text or a number"],
     [{ verify: "yes" }, "Cannot use verify yes: expected true or false"],
-    [{ exclude: "10.0.0.1" }, "Cannot use exclude 10.0.0.1: expected a list"],
+    [{ exclude: "10.0.0.1" }, "Cannot use exclude 10.0.0.1: expected a list of texts"],
+    [{ exclude: [["10.0.0.1"]] }, "Cannot use exclude [10.0.0.1]: expected a list of texts"],
+    [{ exclude: [undefined] }, "Cannot use exclude [undefined]: expected a list of texts"],
+    [{ tag: [""] }, "Cannot use tag: it is empty"],
+    [{ protocol: "raknet" }, "Cannot use protocol raknet: expected a list of texts"],
+    [{ protocol: [] }, "Cannot use protocol: it is empty"],
+    [{ fields: [] }, "Cannot use fields: it is empty"],
+    [{ checkpoint: "" }, "Cannot use checkpoint: it is empty"],
+    [{ rescan: ["a.db"] }, "Cannot use rescan [a.db]: expected a text or a number"],
+    [{ ports: null }, "Cannot use ports null: expected a text or a number"],
+    [{ shard: "1-2" }, 'Cannot use shard "1-2"'],
+    [{ signal: new AbortController() }, "Cannot use signal [object AbortController]: expected an"],
+    [{ onNote: "x" }, "Cannot use onNote x: expected a function"],
+    [{ network: {} }, "Cannot use network [object Object]: expected a network"],
+    [
+      { allProtocols: ["raknet"] },
+      "Cannot use allProtocols [raknet]: expected a list of protocols",
+    ],
+    [["10.0.0.1"], "Cannot use the options of scan() [10.0.0.1]: expected an object"],
+    [{ excludes: ["10.0.0.1"] }, "Unknown option excludes of scan(); did you mean exclude?"],
+    [{ "i-have-permission": true }, "did you mean iHavePermission?"],
+    [{ timeout: 5 }, "did you mean timeoutMs?"],
+    [{ json: true }, "Unknown option json of scan(); see docs/library.md"],
+    [{ onceMs: 5 }, "Unknown option onceMs of scan()"],
     [{ shard: { index: 5, count: 3 } }, 'Cannot use shard "5/3"'],
     [{ engine: "fast" }, 'Cannot use engine "fast"'],
   ];
   for (const [options, message] of refused) {
     assertThrows(() => fromProgram("scan", options), InputError, message);
+  }
+});
+
+Deno.test("every function refuses unknown options, and targets of a wrong type", async () => {
+  const network = new SimulatedNetwork({ local: "10.0.0.2/24" });
+  const options = { network, retry: 1 } as never;
+  const calls: readonly (readonly [() => Promise<unknown>, string])[] = [
+    [() => Array.fromAsync(scan(["10.0.0.7"], options)), "Unknown option retry of scan()"],
+    [() => Array.fromAsync(watch(["10.0.0.7"], options)), "Unknown option retry of watch()"],
+    [() => Array.fromAsync(lan(options)), "Unknown option retry of lan()"],
+    [() => query("10.0.0.7", options), "Unknown option retry of query()"],
+    [
+      () => Array.fromAsync(scan("10.0.0.7" as never, { network })),
+      "Cannot use targets 10.0.0.7: expected a list of texts",
+    ],
+    [
+      () => Array.fromAsync(watch([7] as never, { network })),
+      "Cannot use servers [7]: expected a list of texts",
+    ],
+    [
+      () => query(["10.0.0.7"] as never, { network }),
+      "Cannot use host [10.0.0.7]: expected a text",
+    ],
+    [() => Array.fromAsync(lan({ network, onceMs: "3" as never })), "expected a number"],
+  ];
+  for (const [call, message] of calls) {
+    await assertRejects(() => network.run(call()), InputError, message);
+  }
+});
+
+Deno.test("every function names the setting of deno.json without which there are no UDP sockets", async () => {
+  const program = `
+    import { lan, query, scan, watch } from "${new URL("../../src/mod.ts", import.meta.url)}";
+    const targets = ["127.0.0.1:1"];
+    const calls = [scan(targets), watch(targets), lan()].map((one) => () => Array.fromAsync(one));
+    for (const call of [...calls, () => query(targets[0])]) {
+      await call().catch(({ name, message }) => console.log(name, message));
+    }`;
+  const path = await Deno.makeTempFile({ suffix: ".ts" });
+  try {
+    await Deno.writeTextFile(path, program);
+    const args = ["run", "--no-config", "--import-map=std/imports.json", "-A", path];
+    const { stdout, stderr } = await new Deno.Command("deno", { args }).output();
+    const line =
+      'InputError Cannot open UDP sockets: write "unstable": ["net"] into deno.json, or run with --unstable-net\n';
+    const [out, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+    assertEquals(out, line.repeat(4), error);
+  } finally {
+    await Deno.remove(path);
   }
 });

@@ -135,7 +135,8 @@ async function dispatch(
   }
   const [name, args] = splitCommand(words);
   if (!isCommand(name) && !GROUPED_COMMANDS.has(name)) throw unknownCommand(name);
-  if (hasFlag(args, "--help", "-h")) return await printHelp(name, allProtocols);
+  const asksForHelp = hasFlag(args, "--help", "-h") || args.length === 1 && args[0] === "help";
+  if (asksForHelp) return await printHelp(name, allProtocols);
   if (hasFlag(args, "--version", "-V")) return await printVersion();
   if (isCommand(name)) return await (await RUN[name]())({ args, allProtocols });
   refuse(args, `${name} without a command`);

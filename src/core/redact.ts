@@ -42,8 +42,8 @@ export function redactUrl(text: string): string {
   return `${start}${scheme}://${shown}`;
 }
 
-/** A package name with its version, for example `npm:pg@8.23.1`. */
-const PACKAGE = /^(?:npm|jsr):[^:]*$/;
+/** A package name with its version, for example `npm:pg@8.23.1`, perhaps in quotes or with a file after it. */
+const PACKAGE = /^(?:[^:@]*[^:@\w])?(?:npm|jsr):\/?(?:@[\w.-]+\/)?[\w.-]+@[^@]*$/;
 
 /**
  * A database URL without slashes, for example `postgres:secret`. A host named `postgres` with a

@@ -133,6 +133,7 @@ function parseLiteral(text: string, whole: string): Address {
 function addressFault(text: string): string {
   if (text.includes("%")) return "zone names (%eth0) are not supported";
   if (text.includes(":")) return "not an IPv6 address";
+  if (/^\d{1,5}$/.test(text)) return `a port follows its host, as in HOST:${text}`;
   const parts = text.split(".");
   if (parts.length !== 4) return "an IPv4 address has four parts, for example 192.0.2.1";
   if (parts.some((part) => /^0\d/.test(part))) {

@@ -20,6 +20,18 @@ const REFUSED: [args: string[], message: string][] = [
   [["scan", "010.0.0.1"], 'Cannot parse "010.0.0.1"'],
   [["scan", "1.2.3"], 'Cannot parse "1.2.3"'],
   [["scan", "10.0.0.9-10.0.0.1"], "the first address is above the last"],
+  [
+    ["scan", "127.0.0.1", "25565"],
+    'Cannot parse "25565": a port follows its host, as in HOST:25565',
+  ],
+  [["query", "127.0.0.1", "25565"], "a port follows its host, as in HOST:25565"],
+  [["watch", "127.0.0.1", "25565"], "a port follows its host, as in HOST:25565"],
+  [
+    ["scan", "C:\\Users\\me\\list.txt"],
+    'Cannot scan "C:\\Users\\me\\list.txt": there is no such file; -iL FILE reads targets',
+  ],
+  [["scan", "127.0.0.1", "--protocol", "bedrock"], "; did you mean raknet or query?"],
+  [["query", "127.0.0.1", "--protocol", "Java"], "; did you mean slp or query?"],
   [["scan", "127.0.0.1", "-p", "0"], 'Cannot parse port "0"'],
   [["scan", "127.0.0.1", "-p", "70000"], 'Cannot parse port "70000"'],
   [["scan", "127.0.0.1", "--rate", "abc"], 'Cannot use --rate "abc"'],
@@ -237,3 +249,10 @@ for (const [args, message] of REFUSED_LATE) {
     assertRefused(await run(args), message);
   });
 }
+
+Deno.test("a command with the only argument help prints its help", async () => {
+  for (const command of ["scan", "query", "servers"]) {
+    const [asked, flag] = [await runHere([command, "help"]), await runHere([command, "--help"])];
+    assertEquals([asked.code, asked.stdout], [0, flag.stdout]);
+  }
+});

@@ -51,6 +51,10 @@ Deno.test("text without secrets stays unchanged", () => {
     "https://example.org",
     "http://127.0.0.1:8080/",
     "npm:pg@8.23.1",
+    "'npm:pg@8.23.1'",
+    "(npm:pg@8.23.1):",
+    "--import=npm:@nats-io/kv@3.4.0/mod.js:1:2",
+    "jsr:@std/csv@^1.0.6",
     "file:///a@b/c.ts:1:2",
   ];
   for (const text of plain) {

@@ -93,6 +93,7 @@ const WRONG: [text: string, message: string][] = [
   ["010.0.0.1", "some programs read a part with a leading zero as octal"],
   ["1.2.3", "an IPv4 address has four parts"],
   ["1.2.3.4.5", "an IPv4 address has four parts"],
+  ["25565", "a port follows its host, as in HOST:25565"],
   ["167772161", "an IPv4 address has four parts"],
   ["10.0.0.0x1", "each part must be a number from 0 to 255"],
   ["10.0.0.9-10.0.0.1", "the first address is above the last"],

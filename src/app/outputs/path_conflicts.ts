@@ -194,7 +194,7 @@ function checkWritable(path: string): void {
 export function refuseFiles(words: readonly string[]): void {
   for (const word of words) {
     if (isRange(word)) continue;
-    if (/^(?:\.{0,2}|~)[/\\]/.test(word) && isMissing(word)) {
+    if (/^(?:\.{0,2}|~|[a-z]:)[/\\]/i.test(word) && isMissing(word)) {
       throw new InputError(
         `Cannot scan "${word}": there is no such file; -iL FILE reads targets from a file`,
       );

@@ -33,7 +33,7 @@ export function chosenProtocols(
   const known = allProtocols.map(({ name }) => name);
   for (const name of names) {
     if (known.includes(name)) continue;
-    const meant = closestName(name, known);
+    const meant = closestName(name, known) ?? thatFind(name, allProtocols);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     throw new InputError(
       `Cannot use protocol "${name}": expected one of ${known.join(", ")}${hint}`,
@@ -41,6 +41,13 @@ export function chosenProtocols(
   }
   if (names.length === 0) throw new InputError("Cannot use --protocol: it names no protocol");
   return allProtocols.filter(({ name }) => names.includes(name));
+}
+
+/** The protocols that find servers of a kind, such as `bedrock`; `undefined`: no description has the word. */
+function thatFind(word: string, allProtocols: readonly Protocol[]): string | undefined {
+  const kind = word.toLowerCase();
+  const able = allProtocols.filter(({ finds }) => finds.toLowerCase().split(/\W+/).includes(kind));
+  return able.length === 0 ? undefined : able.map(({ name }) => name).join(" or ");
 }
 
 /**

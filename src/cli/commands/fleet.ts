@@ -151,14 +151,31 @@ function laboratory(range: Range): { address: number; netmask: number }[] {
     .map(({ address, netmask }) => ({ address: parseIpv4(address), netmask: parseIpv4(netmask) }));
 }
 
-/** Whether this host has a default route. Reading the table needs `--allow-all` in Deno. */
+/** Whether this host has a default route. */
 function hasDefaultRoute(): boolean {
-  const [, ...routes] = Deno.readTextFileSync("/proc/net/route").trim().split("\n");
+  const [, ...routes] = readRoutes("/proc/net/route");
   const v4 = routes.some((line) => {
     const [, destination, , , , , , mask] = line.split("\t");
     return destination === "00000000" && mask === "00000000";
   });
-  const v6 = Deno.readTextFileSync("/proc/net/ipv6_route").trim().split("\n")
+  const v6 = readRoutes("/proc/net/ipv6_route")
     .some((line) => line.startsWith(`${"0".repeat(32)} 00`) && !line.endsWith("lo"));
   return v4 || v6;
+}
+
+/**
+ * The lines of a table of routes.
+ *
+ * @throws InputError without all permissions: Deno lets no other program read the table.
+ */
+function readRoutes(path: string): readonly string[] {
+  try {
+    return Deno.readTextFileSync(path).trim().split("\n");
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    throw new InputError(
+      `Cannot use --lab: it reads ${path}, which Deno allows only to programs with all ` +
+        "permissions (deno run -A)",
+    );
+  }
 }

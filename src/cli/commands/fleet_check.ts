@@ -49,8 +49,7 @@ export async function checkScan(
   for (const path of options.check) {
     const { rows, faults } = rowsOf(path, await readTextFile(path));
     const format = path.endsWith(".csv") ? "csv" : "ndjson";
-    const compared = verifyAgainstManifest(entries, rows, selection, format);
-    const verdict = { ...compared, faults: [...faults, ...compared.faults] };
+    const verdict = verifyAgainstManifest(entries, rows, selection, format, faults);
     if (options.json) {
       const { expected: servers, found, right, partial: in_part, faults } = verdict;
       await printResult("fleet --check", { file: path, servers, found, right, in_part, faults });
@@ -88,22 +87,27 @@ async function readManifest(path: string): Promise<ManifestEntry[]> {
 const KEYS: ReadonlySet<string> = new Set(["schema", ...STORED_FIELDS.map(({ name }) => name)]);
 
 /**
- * The rows of a file, parsed by the suffix of its name, and a fault for each key that rows of this
- * program do not have.
+ * The rows of a file, parsed by the suffix of its name, and by their identifiers a fault for each key
+ * that rows of this program do not have.
  */
 function rowsOf(
   path: string,
   text: string,
-): { readonly rows: readonly ServerRecord[]; readonly faults: readonly string[] } {
+): {
+  readonly rows: readonly ServerRecord[];
+  readonly faults: ReadonlyMap<string, readonly string[]>;
+} {
   const objects = path.endsWith(".csv") ? csvObjects(path, text) : ndjsonObjects(text);
-  const faults: string[] = [];
+  const faults = new Map<string, readonly string[]>();
   const rows = objects.map(({ line, object = {} }) => {
     const row = recordFromJson(object);
     if (row === undefined) {
       throw new InputError(`Cannot read rows of "${path}": line ${line} is not a row of a scan`);
     }
     const unknown = Object.keys(object).filter((key) => !KEYS.has(key));
-    faults.push(...unknown.map((key) => `${serverId(row)}: unknown key ${JSON.stringify(key)}`));
+    const id = serverId(row);
+    const found = unknown.map((key) => `${id}: unknown key ${JSON.stringify(key)}`);
+    if (found.length > 0) faults.set(id, [...faults.get(id) ?? [], ...found]);
     return row;
   });
   return { rows, faults };

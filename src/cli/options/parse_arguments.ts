@@ -28,10 +28,16 @@ const FOREIGN: Readonly<Record<string, string>> = {
   x: "exclude",
 };
 
-/** Options of other tools whose meaning needs no option here, and why. */
-const NEEDLESS: Readonly<Record<string, string>> = {
-  Pn: "nmap's -Pn is not needed: every target is probed, without a discovery of hosts before",
-};
+/** Options of nmap whose meaning needs no option here, or has another form, and the option of that form. */
+const OF_NMAP: readonly (readonly [pattern: RegExp, text: string, option?: string])[] = [
+  [
+    /^Pn$/,
+    "nmap's -Pn is not needed: every target is probed, without a discovery of hosts before",
+  ],
+  [/^o[NXSA]$/, "-o FILE writes .csv, .ndjson, .json or .txt, and -oG FILE grepable lines", "oG"],
+  [/^s[A-Z]$/i, "--protocol chooses the protocols, and with them UDP or TCP", "protocol"],
+  [/^T[0-5]$/, "--rate chooses the packets per second", "rate"],
+];
 
 /**
  * Reads the arguments of a command.
@@ -150,11 +156,15 @@ function unknownOption(command: Command, arg: string, options: readonly Option[]
   const word = arg.split("=")[0];
   const bare = word.replace(/^-+/, "");
   const typed = LONG_SHORTS.has(`-${bare}`) ? dashed(bare) : word; // the parser got `-iL` as `--iL`
-  const reason = new Map(Object.entries({ ...NEEDLESS, ...COMMANDS[command].lacks })).get(bare);
+  const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+  const [, ofNmap] =
+    OF_NMAP.find(([pattern, , option]) =>
+      word === `-${bare}` && pattern.test(bare) && (option === undefined || names.includes(option))
+    ) ?? [];
+  const reason = ofNmap ?? new Map(Object.entries(COMMANDS[command].lacks ?? {})).get(bare);
   if (reason !== undefined) return new InputError(`Unknown option ${typed}; ${reason}`);
   const letter = /^-([A-Za-z])/.exec(word)?.[1];
   const foreign = letter === undefined ? undefined : FOREIGN[letter];
-  const names = options.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
   const [instead, written] = Object.hasOwn(INSTEAD, bare) ? INSTEAD[bare] : [];
   const meant = instead ?? foreign ?? closestName(bare, names);
   const hint = meant !== undefined && names.includes(meant)

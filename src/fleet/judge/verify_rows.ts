@@ -21,7 +21,7 @@ export interface RowsVerdict {
   readonly found: number;
   /** Number of found hosts with every field correct. */
   readonly right: number;
-  /** Number of found hosts that lack protocols and are correct otherwise. */
+  /** Number of found hosts that lack protocols or columns and are correct otherwise. */
   readonly partial: number;
   /** One line per error: missing, invented, duplicate and wrong rows. */
   readonly faults: readonly string[];
@@ -35,9 +35,11 @@ export function isFlawless({ expected, right, faults }: RowsVerdict): boolean {
 /** Formats a comparison: a summary line, and a line for each of the first `shown` errors. */
 export function verdictLines(name: string, verdict: RowsVerdict, shown = 10): string[] {
   const { expected, found, right, partial, faults } = verdict;
-  const parts = partial === 0 ? "" : `${withCommas(partial)} in part, `;
+  const counts = { "in part": partial, wrong: found - right - partial };
+  const others = Object.entries(counts).filter(([, count]) => count > 0)
+    .map(([name, count]) => `${withCommas(count)} ${name}, `).join("");
   const summary = `${name}: ${withCommas(found)} of ${countOf(expected, "server")} found, ` +
-    `${countOf(right, "row")} right in every field, ${parts}${countOf(faults.length, "fault")}`;
+    `${countOf(right, "row")} right in every field, ${others}${countOf(faults.length, "fault")}`;
   return [summary, ...faults.slice(0, shown).map((fault) => `  ${harmlessText(fault)}`)];
 }
 
@@ -62,18 +64,24 @@ function asCsvHolds(value: unknown): unknown {
  * Compares records with a manifest, field by field.
  *
  * @param format The format of the file that the records were read from.
+ * @param unknown The faults that the reader of the file found in rows, by the identifiers of the rows.
  */
 export function verifyAgainstManifest(
   entries: readonly ManifestEntry[],
   rows: readonly ServerRecord[],
   selection: ScannedSelection,
   format: "csv" | "ndjson",
+  unknown: ReadonlyMap<string, readonly string[]> = new Map(),
 ): RowsVerdict {
-  const faults: string[] = [];
+  const faults = [...unknown.values()].flat();
+  const faulty = new Set(unknown.keys());
   const byId = new Map<string, ServerRecord>();
   const all = new Map(rows.map((row) => [serverId(row), row]));
   for (const row of rows) {
-    if (byId.has(serverId(row))) faults.push(`${serverId(row)}: two rows`);
+    if (byId.has(serverId(row))) {
+      faults.push(`${serverId(row)}: two rows`);
+      faulty.add(serverId(row));
+    }
     byId.set(serverId(row), row);
   }
   const verdict = { expected: 0, found: 0, right: 0, partial: 0 };
@@ -89,8 +97,10 @@ export function verifyAgainstManifest(
       faults.push(`${serverId(entry)}: a row of a host that must not have one (${entry.software})`);
     } else {
       verdict.found++;
-      verdict[judge(entry, row, protocols, format, faults)]++;
+      const before = faults.length;
+      const state = judge(entry, row, protocols, format, faults);
       faults.push(...aliasFaults(entry, row, all));
+      if (faults.length === before && !faulty.has(serverId(entry))) verdict[state]++;
     }
   }
   for (const id of byId.keys()) faults.push(`${id}: invented`);
@@ -133,7 +143,7 @@ function aliasFaults(
   return [`${serverId(entry)} (${entry.software}): alias_of is ${alias}, expected ${wanted}`];
 }
 
-/** Classifies a record as correct or partly correct, and appends its errors to `faults`. */
+/** Classifies a record as complete or incomplete, and appends its errors to `faults`. */
 function judge(
   entry: ManifestEntry,
   row: ServerRecord,

@@ -89,8 +89,10 @@ Deno.test("fleet --check prints keys that rows of scans and of databases do not 
     const [code, text] = await withResults(() => main(checkBoth(folder)));
     assertEquals(code, 1);
     assertEquals(text.match(/ faults\n.*/gs), [
-      ` faults\n${path}: ${COUNT} of ${COUNT} servers found, ${COUNT} rows right in every field, ` +
-      `1 fault\n  ${serverId(JSON.parse(first))}: unknown key "raw\\u001b"\n`,
+      ` faults\n${path}: ${COUNT} of ${COUNT} servers found, ${
+        COUNT - 1
+      } rows right in every field, ` +
+      `1 wrong, 1 fault\n  ${serverId(JSON.parse(first))}: unknown key "raw\\u001b"\n`,
     ]);
   }));
 

@@ -46,6 +46,14 @@ Deno.test("an unknown option is refused, with a suggestion if one is close", () 
   refused(["--exclud", "x"], "did you mean --exclude?");
   refused(["-e", "5"], "Unknown option -e; did you mean --seed?"); // zmap
   refused(["-P", "2"], "did you mean --retries?"); // zmap
+  refused(["-oN", "a"], "Unknown option -oN; -o FILE writes .csv");
+  refused(["-oX", "a"], "Unknown option -oX; -o FILE writes .csv");
+  refused(
+    ["-sU"],
+    "Unknown option -sU; --protocol chooses the protocols, and with them UDP or TCP",
+  );
+  refused(["-sn"], "Unknown option -sn; --protocol chooses");
+  refused(["-T4"], "Unknown option -T4; --rate chooses the packets per second");
   refused(["-Pn"], "Unknown option -Pn; nmap's -Pn is not needed: every target is probed");
   refused(["-x", "a"], "did you mean --exclude?"); // RustScan
   refused(["--nonsense"], "Unknown option --nonsense; see scan --help");
@@ -92,7 +100,10 @@ Deno.test("arguments that a command does not have are refused", async () => {
     ["history h.db -o a.csv", "Unknown option -o; did you mean --json?"],
     ["servers a.db -oJ x.json", "Unknown option -oJ; did you mean --format json?"],
     ["history h.db -oJ x.json", "Unknown option -oJ; see history --help"],
-    ["export a.db -oX x.xml", "Unknown option -oX; did you mean -oD?"],
+    [
+      "export a.db -oX x.xml",
+      "Unknown option -oX; -o FILE writes .csv, .ndjson, .json or .txt, and -oG",
+    ],
     [
       "servers a.db --limit 0",
       'Cannot use --limit "0": expected a whole number such as 500, 10k or 1M, at least 1',

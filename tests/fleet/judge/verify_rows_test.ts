@@ -1,5 +1,5 @@
 /** Covers src/fleet/judge/expected_rows.ts and src/fleet/manifest.ts. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   formatManifest,
   type ManifestEntry,
@@ -15,6 +15,7 @@ import {
 import {
   isFlawless,
   readNdjson,
+  verdictLines,
   verifyAgainstManifest,
 } from "../../../src/fleet/judge/verify_rows.ts";
 import { serverId, type ServerRecord } from "../../../src/core/record.ts";
@@ -89,6 +90,18 @@ Deno.test("verifyAgainstManifest() compares every field", () => {
   }
 });
 
+Deno.test("verifyAgainstManifest() counts a row with several faults once, and not as right", () => {
+  const [first, second, ...rest] = perfect();
+  const wrong = { ...first, latency_ms: -1, seen_at: 0, map: "wrong" };
+  const verdict = check([wrong, second, second, ...rest]);
+  assertEquals([verdict.found, verdict.right, verdict.faults.length], [
+    rest.length + 2,
+    rest.length,
+    4,
+  ]);
+  assertStringIncludes(verdictLines("a.csv", verdict)[0], ", 2 wrong, 4 faults");
+});
+
 Deno.test("verifyAgainstManifest() distinguishes incomplete rows from wrong ones", () => {
   const rows = perfect();
   const both = rows.findIndex(({ protocols }) => protocols.length === 2);
@@ -110,7 +123,7 @@ Deno.test("verifyAgainstManifest() excuses columns that lost replies would have 
     assertEquals(verdictWith(flag), [1, 1, false], flag);
   }
   for (const flag of ["statusMalformed", "badUtf8"]) {
-    assertEquals(verdictWith(flag), [0, 0, true], flag);
+    assertEquals(verdictWith(flag), [1, 0, true], flag);
   }
 });
 

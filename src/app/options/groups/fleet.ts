@@ -139,7 +139,9 @@ export const FLEET = {
     {
       name: "lab",
       commands: ["fleet"],
-      help: "allow private addresses and worlds on a LAN; the host must have no default route",
+      help:
+        "allow private addresses and worlds on a LAN; the host must have no default route, and " +
+        "the program needs all permissions (deno run -A)",
     },
   ],
 } as const satisfies OptionGroup;

@@ -29,8 +29,11 @@ import { setImmediate, setTimeout } from "node:timers";
 
 /** Turns of the event loop, without an event, in which the program's promises are settled. */
 const IDLE_TURNS = 100;
-/** Further turns of a real millisecond or more, in which operations on files proceed. */
-const IDLE_WAITS = 1000;
+/**
+ * Further turns of a real millisecond or more, in which operations on files proceed. A disk can be busy
+ * for seconds.
+ */
+const IDLE_WAITS = 30_000;
 
 interface Event {
   readonly at: number;
@@ -86,6 +89,8 @@ export class FakeNetwork implements Clock {
   /** The program's sockets, by port. Each port has at most one socket. */
   readonly #sockets = new Map<number, FakeSocket>();
   readonly #random: Random;
+  /** How long {@link run} waits without an event, real milliseconds. */
+  idleWaits = IDLE_WAITS;
   #port = 40000;
 
   /**
@@ -203,7 +208,7 @@ export class FakeNetwork implements Clock {
   /**
    * Advances the clock until the promise settles. When no event is left, the clock stands still while
    * operations outside of the network proceed, for example on files. Fails when no event is added and
-   * the promise is not settled for a second of real time.
+   * the promise is not settled for `idleWaits` milliseconds of real time.
    */
   async run<T>(promise: Promise<T>): Promise<T> {
     let settled = false;
@@ -218,7 +223,7 @@ export class FakeNetwork implements Clock {
       if (this.#held > 0) continue;
       const event = this.#pop();
       if (event === undefined) {
-        if (++idle <= IDLE_TURNS + IDLE_WAITS) continue;
+        if (++idle <= IDLE_TURNS + this.idleWaits) continue;
         throw new Error("the network is idle, but an operation is pending");
       }
       idle = 0;

@@ -230,7 +230,7 @@ export class SimulatedNetwork implements Network {
 
   /**
    * Advances the clock until a promise settles. Operations on files proceed while the network has
-   * nothing to do. Fails when the promise is not settled after a further second of real time.
+   * nothing to do. Fails when the promise is not settled after further 30 seconds of real time.
    */
   run<T>(promise: Promise<T>): Promise<T> {
     return this.datagrams.run(promise);

@@ -61,6 +61,8 @@ Deno.test("a simulated network names what it cannot place", async () => {
 });
 
 Deno.test("a simulated network fails when nothing can settle a promise", async () => {
-  const pending = new SimulatedNetwork().run(new Promise<void>(() => {}));
+  const network = new SimulatedNetwork();
+  network.datagrams.idleWaits = 10;
+  const pending = network.run(new Promise<void>(() => {}));
   await assertRejects(() => pending, Error, "the network is idle, but an operation is pending");
 });

@@ -107,9 +107,9 @@ export async function until(
 
 /**
  * Maximum time that a test waits for words of a program, milliseconds. A busy machine needs
- * seconds.
+ * seconds, or a minute.
  */
-const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 180_000;
 
 /** The output of a program, which is read when a test needs it. */
 export class PrintedText {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { main } from "../../../src/cli/mod.ts";
 import { JSON_RESULTS } from "../../../src/cli/term/json_results.ts";
 import { withMessages, withResults } from "../failing_streams.ts";
-import { start } from "../program.ts";
+import { PATIENCE_MS, start } from "../program.ts";
 import { record } from "../../store/records.ts";
 
 const SCAN = ["scan", "127.113.0.0/30", "10.37.0.0/31", "--exclude", "127.113.0.3", "--seed", "5"];
@@ -128,7 +128,7 @@ Deno.test("Ctrl-C ends a fleet that has not yet reported that it is ready", asyn
     return Promise.resolve(bytes.length);
   };
   const late = Promise.withResolvers<"it goes on">();
-  const timer = setTimeout(() => late.resolve("it goes on"), 20_000);
+  const timer = setTimeout(() => late.resolve("it goes on"), PATIENCE_MS);
   try {
     const fleet = main(["fleet", "--servers", "1", "--range", "127.113.2.0/30", "--json"]);
     assertEquals(await Promise.race([fleet, late.promise]), 130);

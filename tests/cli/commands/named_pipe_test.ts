@@ -2,7 +2,7 @@
  * Named pipes as outputs of commands, which run in processes of their own and are ended by signals.
  */
 import { assertEquals, assertMatch } from "@std/assert";
-import { finish, run, start } from "../program.ts";
+import { finish, PATIENCE_MS, run, start } from "../program.ts";
 
 const TARGET = "127.56.0.1";
 const SCAN = ["scan", TARGET, "--protocol", "raknet", "--cooldown", "1ms", "--format", "ndjson"];
@@ -25,11 +25,9 @@ function test(name: string, fn: (pipe: string, folder: string) => Promise<void>)
 }
 
 /**
- * Time after which a program that ignores its signal is killed, milliseconds. The test then fails.
+ * Sends a signal to the program after its first output. Returns the result of the program. A program
+ * that ignores the signal is killed.
  */
-const PATIENCE_MS = 20_000;
-
-/** Sends a signal to the program after its first output. Returns the result of the program. */
 async function endWaiting(
   args: readonly string[],
   signal: Deno.Signal,

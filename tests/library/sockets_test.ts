@@ -14,7 +14,7 @@ import { serverId, type ServerRecord } from "../../src/core/record.ts";
 
 const RANGE = { start: 0x7f230000, end: 0x7f230040 };
 const ONE = { start: 0x7f230101, end: 0x7f230102 };
-const QUICK = { cooldownMs: 100, retries: 0, timeoutMs: 500 };
+const QUICK = { cooldownMs: 1000, retries: 0, timeoutMs: 5000 };
 
 Deno.test("scan() yields every server of a range once", async () => {
   const hosts = drawFleet({ servers: 20, range: RANGE, seed: 2, software: ["bds", "paper"] });

@@ -36,7 +36,7 @@ async function rowsOf(path: string, sql: string) {
 Deno.test("a watch of a program reads a file, and keeps a database up to date, which it can watch", async () => {
   await inFolder(async (folder) => {
     const [file, list] = [`${folder}/list.txt`, `${folder}/a.db`];
-    const options = { optOutFile: `${folder}/out.txt`, timeoutMs: 300, retries: 0 };
+    const options = { optOutFile: `${folder}/out.txt`, timeoutMs: 3000, retries: 0 };
     {
       await using fleet = await startFleet({
         range: "127.90.1.0/30",

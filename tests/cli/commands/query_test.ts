@@ -141,7 +141,7 @@ Deno.test("query waits for a server up to --timeout", async () => {
     "127.0.0.1",
   );
   const target = `127.0.0.1:${listener.port}`;
-  const { code, stderr } = await run(["query", target, ...SLP, "--timeout", "100ms"]);
+  const { code, stderr } = await run(["query", target, ...SLP, "--timeout", "1s"]);
   assertEquals([code, stderr], [
     1,
     `blocksweep: no reply from ${target} (slp no complete reply in time)\n`,
@@ -169,7 +169,7 @@ Deno.test("a name with an SRV record is queried at the record's target", async (
     const { record } = await queryServer(endpoint, {
       allProtocols: PROTOCOLS,
       protocols: first,
-      timeoutMs: 1500,
+      timeoutMs: 10_000,
       retries: 0,
       open: (bits) => openSocket({ address: bits === 4 ? 0 : 0n, port: 0 }),
       dialer: denoDialer(),

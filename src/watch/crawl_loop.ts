@@ -78,9 +78,11 @@ interface Turn {
   readonly jitter: number;
   /** Square root of the rate of change at the last poll, per day. */
   root: number;
-  /** The time of the last poll that counted, Unix milliseconds. */
+  /** The server's time of the last poll that counted, Unix milliseconds: it changes with each. */
   probedAt: number;
-  /** When the last poll ended, Unix milliseconds. */
+  /** The time of that poll, milliseconds of the clock: the wall clock may be set while the crawl runs. */
+  countedAt: number;
+  /** When the last poll ended, milliseconds of the clock. */
   polledAt: number;
   /** Number of failed polls in a row. They may be counted or forgotten after a check of the network. */
   misses: number;
@@ -112,10 +114,10 @@ export class CrawlLoop implements ServerLoop {
     for (const server of servers) {
       const jitter = jitterOf(server.identity.key);
       const turn = {
-        ...{ server, jitter, root: 0, probedAt: 0, polledAt: -Infinity },
+        ...{ server, jitter, root: 0, probedAt: NaN, countedAt: -Infinity, polledAt: -Infinity },
         ...{ misses: 0, isUnconfirmed: false, isPolling: false },
       };
-      update(turn);
+      this.#update(turn);
       this.#turns.set(server, turn);
     }
   }
@@ -126,7 +128,7 @@ export class CrawlLoop implements ServerLoop {
     this.#probes -= servers.length;
     for (const server of servers) {
       const turn = this.#turns.get(server)!;
-      const delayMs = turn.polledAt + MIN_INTERVAL_MS - clock.wall();
+      const delayMs = turn.polledAt + MIN_INTERVAL_MS - clock.now();
       clock.after(Math.max(0, delayMs), () => this.#start(turn, true));
     }
   }
@@ -154,13 +156,13 @@ export class CrawlLoop implements ServerLoop {
   /** Divides the budget of a time, in days, and uses it. */
   #slice(days: number): void {
     const { perDay, recentYield, clock, discover } = this.options;
-    const now = clock.wall();
+    const now = clock.now();
     const least = discover && MIN_DISCOVERY[recentYield.isSure ? "sure" : "unsure"];
     const most = perDay * (1 - (least ?? 0));
     let rootSum = 0;
     for (const turn of this.#turns.values()) {
       const { server } = turn;
-      if (turn.misses !== server.misses || turn.probedAt !== server.probedAt) update(turn);
+      if (turn.misses !== server.misses || turn.probedAt !== server.probedAt) this.#update(turn);
       rootSum += turn.root;
     }
     const scale = reprobeScale(rootSum, most, recentYield.perProbe);
@@ -171,7 +173,7 @@ export class CrawlLoop implements ServerLoop {
       const ms = reprobeMs(turn.root, scale, turn.jitter);
       wanted += DAY_MS / ms;
       if (turn.isUnconfirmed) reserved += confirmations(turn) - (turn.isPolling ? 1 : 0);
-      const overdue = turn.isUnconfirmed ? Infinity : (now - turn.probedAt) / ms;
+      const overdue = turn.isUnconfirmed ? Infinity : (now - turn.countedAt) / ms;
       if (turn.isPolling || overdue < 1) continue;
       if (turn.isUnconfirmed && now - turn.polledAt < CONFIRM_MS) continue;
       due.push({ turn, overdue });
@@ -218,10 +220,24 @@ export class CrawlLoop implements ServerLoop {
       const isCancelled = signal.aborted || !isCanary && isPaused();
       const next = isCancelled ? "scheduled" : await poll(turn.server, startedAt);
       turn.isPolling = false;
-      if (!isCancelled) turn.polledAt = clock.wall();
+      if (!isCancelled) turn.polledAt = clock.now();
       if (next === "dropped") this.#turns.delete(turn.server);
-      else update(turn);
+      else this.#update(turn);
     });
+  }
+
+  /** Updates a turn from the state of its server. */
+  #update(turn: Turn): void {
+    const { server, server: { known } } = turn;
+    const { clock } = this.options;
+    turn.root = Math.sqrt(changeRate(known));
+    if (turn.probedAt !== known.probedAt) {
+      const ageMs = Math.max(0, clock.wall() - known.probedAt);
+      turn.countedAt = Math.max(turn.countedAt, clock.now() - ageMs);
+    }
+    turn.probedAt = known.probedAt;
+    turn.misses = server.misses;
+    turn.isUnconfirmed = server.online === true && server.misses > 0;
   }
 }
 
@@ -230,23 +246,13 @@ function confirmations({ server, misses }: Turn): number {
   return server.rules.downAfter - misses;
 }
 
-/** Updates a turn from the state of its server. */
-function update(turn: Turn): void {
-  const { server } = turn;
-  const { known } = server;
-  turn.root = Math.sqrt(changeRate(known));
-  turn.probedAt = known.probedAt;
-  turn.misses = server.misses;
-  turn.isUnconfirmed = server.online === true && server.misses > 0;
-}
-
 /**
  * How well states are known at a time.
  *
  * @param now Unix milliseconds.
  */
 export function freshnessOf(states: readonly KnownState[], now: number): Freshness {
-  const ages = Float64Array.from(states, ({ probedAt }) => now - probedAt).sort();
+  const ages = Float64Array.from(states, ({ probedAt }) => Math.max(0, now - probedAt)).sort();
   const sum = states.reduce((all, state) => all + unchangedChance(state, now), 0);
   const at = (share: number) => ages.at(Math.floor(share * ages.length)) ?? 0;
   return {

@@ -61,8 +61,12 @@ export interface OwnNetworkOptions {
    * @param since The last reply, or the start of the watch, Unix milliseconds.
    */
   readonly onOffline: (since: number, reason: OfflineReason) => void;
-  /** Called when the watch is online again. `since`: as in {@linkcode onOffline}. */
-  readonly onOnline: (since: number) => void;
+  /**
+   * Called when the watch is online again.
+   *
+   * @param offlineMs The time since `since` of {@linkcode onOffline}, milliseconds of the clock.
+   */
+  readonly onOnline: (offlineMs: number) => void;
 }
 
 /** Polls of canaries. */
@@ -99,9 +103,10 @@ export class OwnNetwork {
   readonly #replied = new Set<WatchedServer>();
   /** The times of failed polls that are not counted yet, Unix milliseconds. */
   readonly #withheld = new Map<WatchedServer, number[]>();
-  /** When the last reply arrived, milliseconds of the clock, and Unix milliseconds. */
+  /** When the last reply arrived, milliseconds of the clock. */
   #repliedAt = -Infinity;
-  #since: number;
+  /** Since when the watch would be offline, Unix milliseconds, and milliseconds of the clock. */
+  #since: { readonly wall: number; readonly now: number };
   #check: Check | undefined;
   /** The servers that are rechecked while the watch is offline, the next ones first. */
   #rechecked: WatchedServer[] = [];
@@ -111,7 +116,7 @@ export class OwnNetwork {
 
   /** Starts online, without servers. */
   constructor(private readonly options: OwnNetworkOptions) {
-    this.#since = options.clock.wall();
+    this.#since = timesOf(options.clock);
   }
 
   /** Whether the watch reaches its servers. */
@@ -143,7 +148,7 @@ export class OwnNetwork {
   replied(server: WatchedServer): void {
     const { clock } = this.options;
     this.#repliedAt = clock.now();
-    if (this.#state !== "offline") this.#since = clock.wall();
+    if (this.#state !== "offline") this.#since = timesOf(clock);
     this.#forget(server);
     this.#responding.add(server);
     this.#replied.add(server);
@@ -308,7 +313,7 @@ export class OwnNetwork {
     this.#rechecked = [...servers].reverse();
     const polls = [this.#failing, this.#stopped, this.#polled, this.#withheld];
     for (const servers of polls) servers.clear();
-    this.options.onOffline(this.#since, reason);
+    this.options.onOffline(this.#since.wall, reason);
     this.#rechecks = 0;
     this.#recheckLater();
   }
@@ -340,9 +345,9 @@ export class OwnNetwork {
     this.#cancelRecheck?.();
     for (const failures of [this.#stopped, this.#withheld]) failures.clear();
     if (wasOffline) {
-      const since = this.#since;
-      this.#since = this.options.clock.wall();
-      return this.options.onOnline(since);
+      const { now } = this.#since;
+      this.#since = timesOf(this.options.clock);
+      return this.options.onOnline(this.#since.now - now);
     }
     for (const [server, times] of withheld) {
       for (const at of times) {
@@ -351,4 +356,8 @@ export class OwnNetwork {
       }
     }
   }
+}
+
+function timesOf(clock: Clock): { wall: number; now: number } {
+  return { wall: clock.wall(), now: clock.now() };
 }

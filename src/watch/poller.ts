@@ -105,7 +105,7 @@ export class Poller {
       if (outcome.kind !== "replied") memory.tokens.delete(protocol); // also the exchange without it failed
     }
     const hasReplied = replies.length > 0;
-    this.#suppressing.note(endpoint, { suppresses, hasReplied, at: clock.wall() });
+    this.#suppressing.note(endpoint, { suppresses, hasReplied, at: clock.now() });
     if (ended === "optedOut") return "opted out";
     if (ended === "exhausted") return "not probed";
     if (ended === "cancelled") return undefined;
@@ -165,7 +165,7 @@ export class Poller {
       startOf: (protocol) => this.#startOf(protocol, memory),
       restarts: true,
       optsOut: ({ statement }) => state.optsOut ||= options.optsOut(motdAsSent(statement)),
-      replied: () => !isTrusted && this.#suppressing.has(endpoint, options.clock.wall()),
+      replied: () => !isTrusted && this.#suppressing.has(endpoint, options.clock.now()),
       optedOut: () => state.optsOut || options.optedOut(endpoint.address),
       onStatus: (protocol, status) => {
         state.repliedAt ??= options.clock.wall();

@@ -20,13 +20,13 @@ export interface PolledEndpoint {
   readonly suppresses: boolean;
   /** Whether the endpoint replied in any protocol. */
   readonly hasReplied: boolean;
-  /** When the poll ended, Unix milliseconds. */
+  /** When the poll ended, milliseconds of the clock. */
   readonly at: number;
 }
 
 /** Endpoints that have sent datagrams other than replies in a suppressible protocol. */
 export class SuppressingEndpoints {
-  /** When the endpoints last replied, Unix milliseconds; the earliest noted first. */
+  /** When the endpoints last replied, milliseconds of the clock; the earliest noted first. */
   readonly #repliedAt = new Map<number | bigint, number>();
 
   /** Creates an empty memory. */
@@ -37,8 +37,12 @@ export class SuppressingEndpoints {
     if (suppresses || hasReplied && this.has(endpoint, at)) this.#note(endpoint, at);
   }
 
-  /** Notes the last record of a server. */
-  noteRecord(endpoint: Endpoint, { protocols, seen_at: at }: ServerRecord): void {
+  /**
+   * Notes the last record of a server.
+   *
+   * @param at When its reply arrived, milliseconds of the clock.
+   */
+  noteRecord(endpoint: Endpoint, { protocols }: Pick<ServerRecord, "protocols">, at: number): void {
     const suppresses = this.allProtocols.some((one) =>
       protocols.includes(one.name) && repliesSuppress(one)
     );

@@ -129,8 +129,8 @@ export async function pollServers(options: PollingSetup): Promise<void> {
     pollCanaries: (canaries) => loop.pollCanaries(canaries),
     release: (failed) => countFailure(failed, options),
     onOffline: (since, reason) => reportOwn({ event: "watcher_offline", since, reason }, options),
-    onOnline: (since) => {
-      const offline_ms = Math.round(clock.wall()) - since;
+    onOnline: (offlineMs) => {
+      const offline_ms = Math.round(offlineMs);
       reportOwn({ event: "watcher_online", offline_ms }, options);
       loop.resume((paused) => firstPollsMs(paused, intervalMs));
     },

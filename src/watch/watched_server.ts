@@ -228,7 +228,8 @@ export class WatchedServer {
    */
   firstDelayMs(wall: number, random: () => number): number {
     if (this.#probedAt === undefined || this.online) return 0;
-    return Math.max(0, this.#probedAt + this.nextDelayMs(random()) - wall);
+    // a clock that was set back since the last poll delays no server by more than its interval
+    return Math.max(0, this.nextDelayMs(random()) - Math.max(0, wall - this.#probedAt));
   }
 
   /**
@@ -250,7 +251,7 @@ export class WatchedServer {
     this.#unresponsiveSince = undefined;
     this.row = before === undefined ? row : this.#completed(before, row, at);
     if (wasOnline && before !== undefined) return this.#differences(before, this.row, at);
-    const offline_ms = this.#offlineAt === null ? null : at - this.#offlineAt;
+    const offline_ms = this.#offlineAt === null ? null : Math.max(0, at - this.#offlineAt);
     this.#offlineAt = null;
     const online = this.#newEvent({ event: "online", server: this.row, offline_ms }, at);
     return before === undefined ? [online] : [online, ...this.#differences(before, this.row, at)];

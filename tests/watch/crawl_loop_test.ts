@@ -28,13 +28,17 @@ interface Scene extends Partial<CrawlOptions> {
   readonly runMs: number;
   /** What a poll returns at a time in milliseconds. Default: a reply. */
   readonly reply?: (ms: number, server: number) => boolean | "opted out";
+  /** By how much the clock is set while the crawl runs, and after what time. Default: it is not set. */
+  readonly set?: { readonly afterMs: number; readonly byMs: number };
   /** A server of which a scan receives a reply every 5 minutes. Default: none. */
   readonly scanned?: number;
 }
 
 /** Crawls servers whose addresses end in their number. */
-async function crawl({ servers: listed, runMs, reply = () => true, scanned, ...rest }: Scene) {
+async function crawl({ servers: listed, runMs, reply = () => true, set, scanned, ...rest }: Scene) {
   const clock = new FakeNetwork(1);
+  const wallOf = clock.wall.bind(clock);
+  if (set !== undefined) clock.after(set.afterMs, () => clock.wall = () => wallOf() + set.byMs);
   const [start, wall] = [clock.now(), clock.wall()];
   const rules = {
     ...{ intervalMs: 600_000, downAfter: 3, scanId: "crawl", newEventId: () => "event" },
@@ -58,6 +62,7 @@ async function crawl({ servers: listed, runMs, reply = () => true, scanned, ...r
   const polls: (readonly [ms: number, server: number])[] = [];
   const events: (readonly [ms: number, event: string, server: number])[] = [];
   const own: string[] = [];
+  const offlineMs: number[] = [];
   const discoveries: (readonly [ms: number, probes: number])[] = [];
   const options: CrawlOptions = {
     perDay: 1e6,
@@ -76,7 +81,10 @@ async function crawl({ servers: listed, runMs, reply = () => true, scanned, ...r
     openLoop: (all) => new CrawlLoop({ ...all, ...options }),
     onEvent: ({ event }, { endpoint }) =>
       events.push([clock.now() - start, event, Number(endpoint.address) - 0x0a000000]),
-    onWatcherEvent: ({ event }) => own.push(event),
+    onWatcherEvent: (event) => {
+      own.push(event.event);
+      if (event.event === "watcher_online") offlineMs.push(event.offline_ms);
+    },
     poll({ endpoint }): Promise<PollResult> {
       const server = Number(endpoint.address) - 0x0a000000;
       polls.push([clock.now() - start, server]);
@@ -86,7 +94,7 @@ async function crawl({ servers: listed, runMs, reply = () => true, scanned, ...r
     },
   }));
   const freshness = freshnessOf(servers.map(({ known }) => known), clock.wall());
-  return { polls, events, own, discoveries, servers, freshness };
+  return { polls, events, own, offlineMs, discoveries, servers, freshness };
 }
 
 Deno.test("a crawl polls the most overdue servers first, within its budget", async () => {
@@ -179,6 +187,25 @@ Deno.test("an outage of the own network makes no server offline, and its end no 
     polls.filter(([ms]) => ms >= from * HOUR && ms < to * HOUR).length;
   assert(within(48, 49) < 3 * 4000 / 24, `${within(48, 49)} polls in the hour after`);
   assert(within(49, 72) > 0.7 * 4000 * 23 / 24);
+});
+
+Deno.test("a crawl polls as often after the clock was set, and an outage lasts as long", async () => {
+  const scene = {
+    servers: Array.from({ length: 400 }, () => ({ since: 20 })),
+    ...{ perDay: 4000, runMs: 24 * HOUR },
+    reply: (ms: number) => ms < 6 * HOUR || ms > 7 * HOUR,
+  };
+  const even = await crawl(scene);
+  const late = ({ polls }: Pick<typeof even, "polls">) =>
+    polls.filter(([ms]) => ms > 13 * HOUR).length;
+  for (const byMs of [-10 * DAY_MS, 10 * DAY_MS]) {
+    for (const afterMs of [6.5 * HOUR, 12 * HOUR]) {
+      const { offlineMs, ...moved } = await crawl({ ...scene, set: { afterMs, byMs } });
+      assert(late(moved) > 0.8 * late(even) && late(moved) <= 4000, `${byMs}: ${late(moved)}`);
+      assert(offlineMs[0] > HOUR && offlineMs[0] < 2 * HOUR, `${offlineMs[0]} ms`);
+      assert(moved.freshness.believed <= 1 && moved.freshness.medianMs >= 0);
+    }
+  }
 });
 
 Deno.test("a server whose replies a scan has received is not polled", async () => {

@@ -1,5 +1,4 @@
 import { assertEquals } from "@std/assert";
-import { emptyRecord } from "../../src/core/record.ts";
 import { SuppressingEndpoints } from "../../src/watch/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
@@ -26,11 +25,11 @@ Deno.test("an endpoint suppresses protocols until it has been unresponsive for 3
 Deno.test("a record of a protocol over UDP that harms no server suppresses others", () => {
   const endpoints = new SuppressingEndpoints(PROTOCOLS);
   const seen = (protocols: string[]) => {
-    endpoints.noteRecord(ONE, { ...emptyRecord(ONE, DAY), protocols });
+    endpoints.noteRecord(ONE, { protocols }, DAY);
     return endpoints.has(ONE, 2 * DAY);
   };
   assertEquals([seen(["slp"]), seen(["sqp"]), seen(["slp", "query"])], [false, false, true]);
-  endpoints.noteRecord(ONE, { ...emptyRecord(ONE, 1), protocols: ["raknet"] }); // an older one
+  endpoints.noteRecord(ONE, { protocols: ["raknet"] }, 1); // an older one
   assertEquals(endpoints.has(ONE, 31 * DAY - 1), true);
 });
 

@@ -216,7 +216,10 @@ export class Probes {
     const watched = protocols === undefined ? targets.watched(endpoint, name) : undefined;
     const server = isSame ? earlier.server : watched ?? new WatchedServer(endpoint, name, rules);
     const lastRow = targets.watched(endpoint, null)?.row;
-    if (lastRow !== undefined) polling.suppressing.noteRecord(endpoint, lastRow);
+    if (lastRow !== undefined) {
+      const ageMs = Math.max(0, clock.wall() - lastRow.seen_at);
+      polling.suppressing.noteRecord(endpoint, lastRow, clock.now() - ageMs);
+    }
     const poller = isSame
       ? earlier.poller
       : protocols === undefined

@@ -12,14 +12,7 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/database/database.ts";
-import {
-  formatMessages,
-  logsJson,
-  print,
-  report,
-  reportError,
-  reportLine,
-} from "./term/console.ts";
+import { formatMessages, logsJson, print, reportError, reportRaw } from "./term/console.ts";
 import {
   GROUPED_COMMANDS,
   isCommand,
@@ -111,7 +104,7 @@ async function messageFormatOf(args: readonly string[]) {
 function reportDefect(error: unknown): number {
   if (!logsJson()) throw error;
   const stack = error instanceof Error ? error.stack : undefined;
-  report(stack ?? String(error), { level: "error" });
+  reportRaw(stack ?? String(error), { level: "error" });
   return EXIT.failed;
 }
 
@@ -121,7 +114,7 @@ async function dispatch(
 ): Promise<number> {
   const [first, ...others] = words;
   if (first === undefined) {
-    reportLine((await helpTexts()).overview(allProtocols));
+    reportRaw(`${(await helpTexts()).overview(allProtocols)}\n`);
     return EXIT.usage;
   }
   if (["--help", "-h", "help"].includes(first)) {
@@ -140,7 +133,7 @@ async function dispatch(
   if (hasFlag(args, "--version", "-V")) return await printVersion();
   if (isCommand(name)) return await (await RUN[name]())({ args, allProtocols });
   refuse(args, `${name} without a command`);
-  reportLine((await helpTexts()).groupOverview(name));
+  reportRaw(`${(await helpTexts()).groupOverview(name)}\n`);
   return EXIT.usage;
 }
 

@@ -16,7 +16,7 @@ import { openCopyTarget, readStore } from "../../store/open_store.ts";
 import { createTextIndex } from "../../store/schema/text_index.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
-import { print, reportError, reportLine } from "../term/console.ts";
+import { printLines, reportError, reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 
 /** Runs `copy`; returns the exit code. */
@@ -48,7 +48,7 @@ export async function runCopy(call: CommandCall): Promise<number> {
   }
   if (textIndex) await createTextIndex(copy);
   if (json) { for (const table of tables) await printResult("copy", resultOf(table)); }
-  else if (!quiet) await print(comparisonLines(tables).join("\n"));
+  else if (!quiet) await printLines(comparisonLines(tables));
   const different = tables.filter((table) => !isEqual(table));
   if (different.length === 0) return EXIT.done;
   const names = different.map(({ table }) => table).join(", ");

@@ -19,7 +19,7 @@ import type { Database } from "../../store/database/database.ts";
 import { openExisting } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
-import { print, reportError, reportLine } from "../term/console.ts";
+import { printLines, reportError, reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 
 /** Runs `forget`; returns the exit code. */
@@ -72,9 +72,7 @@ async function showServers(
     const known = id !== undefined;
     if (json) await printResult("forget", { server: key, in_database: known, observations });
     else if (!quiet) {
-      await print(
-        `${key}: ${known ? countOf(observations, "observation") : NOT_STORED}`,
-      );
+      await printLines([`${key}: ${known ? countOf(observations, "observation") : NOT_STORED}`]);
     }
   }
 }

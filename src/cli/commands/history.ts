@@ -16,7 +16,7 @@ import { fileChangeOf } from "../../app/databases/file_change.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { showEvents } from "./history_events.ts";
-import { print, reportLine } from "../term/console.ts";
+import { print, printLines, reportLine } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";
 import { namedPlace, openNamed } from "../../app/databases/select_servers.ts";
 import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
@@ -48,7 +48,7 @@ export async function runHistory(call: CommandCall): Promise<number> {
     const watched = watchedPeriods(uptime);
     if (watched.length > 0) await print(jsonText({ server: key, uptime: uptimeFacts(watched) }));
   } else {
-    await print(historyLines(key, seen, uptime).join("\n"));
+    await printLines(historyLines(key, seen, uptime));
   }
   if (all > seen.length) {
     const shown = withCommas(seen.length);

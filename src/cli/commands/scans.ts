@@ -14,7 +14,7 @@ import { openNamed } from "../../app/databases/select_servers.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
-import { outputColumns, print, reportLine } from "../term/console.ts";
+import { outputColumns, print, printLines, reportLine } from "../term/console.ts";
 
 /** Runs `scans`; returns the exit code. */
 export async function runScans(call: CommandCall): Promise<number> {
@@ -30,7 +30,7 @@ export async function runScans(call: CommandCall): Promise<number> {
       await print(jsonText({ ...scan, ...await read(() => listedParts(database, scan.scan_id)) }));
     }
   } else {
-    await print(scanLines(scans, database.now(), outputColumns() ?? Infinity).join("\n"));
+    await printLines(scanLines(scans, database.now(), outputColumns() ?? Infinity));
   }
   if (all > scans.length) {
     reportLine(

@@ -58,7 +58,7 @@ async function writeAll(to: { write(bytes: Uint8Array): Promise<number> }, text:
 }
 
 /**
- * Prints a result.
+ * Prints a result as it is: JSON, or text that the program has formatted.
  *
  * @throws WriteError when standard output cannot be written.
  */
@@ -73,6 +73,16 @@ export async function print(text: string): Promise<void> {
   below?.restore();
 }
 
+/**
+ * Prints the lines of a result. They may quote files, databases and what other programs have sent: each
+ * is escaped.
+ *
+ * @throws WriteError when standard output cannot be written.
+ */
+export async function printLines(lines: readonly string[]): Promise<void> {
+  await print(lines.map(harmlessText).join("\n"));
+}
+
 const LINE_FEED = 10;
 
 /** Writes bytes of rows to standard output; returns the number of written bytes. */
@@ -85,12 +95,13 @@ export async function writeRows(bytes: Uint8Array): Promise<number> {
 }
 
 /**
- * Prints a message to standard error. If that fails (a full disk, a closed terminal), the failure is
- * ignored, because results go elsewhere.
+ * Prints a message to standard error as it is: only for texts of several lines that quote nothing from
+ * outside the program. If that fails (a full disk, a closed terminal), the failure is ignored, because
+ * results go elsewhere.
  *
  * @param details What the message has besides its text as JSON.
  */
-export function report(text: string, details?: MessageDetails): void {
+export function reportRaw(text: string, details?: MessageDetails): void {
   if (messageFormat !== undefined) {
     if (text.trim() !== "") writeMessage(`${messageFormat(text, Date.now(), details)}\n`);
     return;
@@ -101,7 +112,7 @@ export function report(text: string, details?: MessageDetails): void {
   below?.restore();
 }
 
-/** Writes to standard error, as {@linkcode report}, also while lines are at the bottom. */
+/** Writes to standard error, as {@linkcode reportRaw}, also while lines are at the bottom. */
 export function writeMessage(text: string): void {
   try {
     writeSync(Deno.stderr, text);
@@ -133,19 +144,17 @@ function isSystemError(error: unknown): boolean {
     typeof (error as { code?: unknown }).code === "string";
 }
 
-/** Prints a line for the user. */
+/**
+ * Prints a line for the user. It may quote files, databases and what other programs have sent: its text
+ * is escaped.
+ */
 export function reportLine(text: string): void {
-  report(`${text}\n`);
+  reportRaw(`${harmlessText(text)}\n`);
 }
 
-/** Prints a line for the user. As JSON it has figures too. */
+/** Prints a line for the user, as {@linkcode reportLine}. As JSON it has figures too. */
 export function reportFigures(text: string, fields: Readonly<Record<string, unknown>>): void {
-  report(`${text}\n`, { fields });
-}
-
-/** Prints a line that may quote what other programs have sent: its text is escaped. */
-export function reportHarmless(line: string): void {
-  reportLine(harmlessText(line));
+  reportRaw(`${harmlessText(text)}\n`, { fields });
 }
 
 /** Maximum length of a word, and of a line, of an error; longer ones are shortened. */
@@ -159,7 +168,7 @@ const LONGEST = { word: 100, line: 1000 };
  */
 export function reportError(message: string, details?: MessageDetails): void {
   const words = redact(message).replace(/\S+/g, (word) => shorten(word, LONGEST.word));
-  report(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}\n`, details);
+  reportRaw(`blocksweep: ${harmlessText(shorten(words, LONGEST.line))}\n`, details);
 }
 
 /** A text without its middle: the ends of a path or a sentence are the most useful parts. */

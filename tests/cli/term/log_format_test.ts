@@ -1,7 +1,7 @@
 /** Covers src/cli/term/log_format.ts. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { main } from "../../../src/cli/mod.ts";
-import { formatMessages, report, reportError } from "../../../src/cli/term/console.ts";
+import { formatMessages, reportError, reportRaw } from "../../../src/cli/term/console.ts";
 import { messageJson, wantsJson } from "../../../src/cli/term/log_format.ts";
 import { withMessages } from "../failing_streams.ts";
 import { PrintedText, run, start } from "../program.ts";
@@ -69,7 +69,7 @@ Deno.test("a defect of the program is one JSON object with its stack", async () 
 Deno.test("empty lines are no messages as JSON", async () => {
   const [, stderr] = await withMessages(() => {
     formatMessages(messageJson);
-    report("\n");
+    reportRaw("\n");
     reportError("Cannot x");
     formatMessages(undefined);
     return Promise.resolve();

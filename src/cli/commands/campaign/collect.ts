@@ -11,7 +11,7 @@ import { dashed } from "../../../app/options/option.ts";
 import { collect } from "../../../campaign/collector/collect.ts";
 import { systemClock } from "../../../net/clock.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
-import { reportError, reportHarmless, reportLine } from "../../term/console.ts";
+import { reportError, reportLine } from "../../term/console.ts";
 
 /** Runs `campaign collect`; returns the exit code. */
 export async function runCampaignCollect(call: CommandCall): Promise<number> {
@@ -23,7 +23,7 @@ export async function runCampaignCollect(call: CommandCall): Promise<number> {
     allProtocols: call.allProtocols,
     program: project.version,
     nameOf: dashed, // the options of campaigns were given to another command
-    warn: reportHarmless,
+    warn: reportLine,
     note: reportError,
   };
   await collect({ ...options, campaign }, { ...context, onRound: service.round }, signal);

@@ -10,7 +10,7 @@ import type { CampaignStatus } from "../../../campaign/status/status.ts";
 import type { CampaignEntry } from "../../../campaign/control.ts";
 import { withCommas } from "../../../core/quantities.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
-import { outputColumns, print } from "../../term/console.ts";
+import { outputColumns, printLines } from "../../term/console.ts";
 import { dateText } from "../../term/date_text.ts";
 import { printResult } from "../../term/json_results.ts";
 import { openCampaigns, whenSubmitted } from "./open_campaigns.ts";
@@ -24,7 +24,7 @@ export async function runCampaignList(call: CommandCall): Promise<number> {
       await printResult("campaign list", { name, state, parts, program, submitted_at });
     }
   } else {
-    await print(listLines(listed, outputColumns() ?? Infinity).join("\n"));
+    await printLines(listLines(listed, outputColumns() ?? Infinity));
   }
   return EXIT.done;
 }

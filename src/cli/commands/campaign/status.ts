@@ -15,6 +15,7 @@ import {
   isDumb,
   outputColumns,
   print,
+  printLines,
   reportError,
   terminalSize,
 } from "../../term/console.ts";
@@ -106,7 +107,7 @@ async function watch(read: () => Promise<SystemStatus>): Promise<number> {
   } else {
     const show = async ({ campaigns, at }: SystemStatus, problem?: string) => {
       if (problem !== undefined) return reportError(problem);
-      for (const one of campaigns) await print(summaryLine(one, at));
+      for (const one of campaigns) await printLines([summaryLine(one, at)]);
     };
     await watchStatus({ ...watching, show, everyMs: EVERY_MS.lines });
   }

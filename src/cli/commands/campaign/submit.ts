@@ -13,7 +13,7 @@ import type { OptionsOf } from "../../../app/options/option_table.ts";
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
-import { print, reportError, reportHarmless, reportLine } from "../../term/console.ts";
+import { print, printLines, reportError, reportLine } from "../../term/console.ts";
 import { campaignPlanJson, campaignPlanLines } from "./plan.ts";
 
 /** Runs `campaign submit`; returns the exit code. */
@@ -22,14 +22,15 @@ export async function runCampaignSubmit({ args, allProtocols }: CommandCall): Pr
   const campaign = await prepareCampaign(given, {
     allProtocols,
     program: project.version,
-    warn: reportHarmless,
+    warn: reportLine,
     note: given.given.has("quiet") ? () => {} : reportError,
     nameOf: typedNames("campaign submit", args),
     keptContact: contactReader(),
   });
   const { options, spec: { name, parts } } = campaign;
   if (options.dryRun) {
-    await print(options.json ? campaignPlanJson(campaign) : campaignPlanLines(campaign).join("\n"));
+    if (options.json) await print(campaignPlanJson(campaign));
+    else await printLines(campaignPlanLines(campaign));
     return EXIT.done;
   }
   await using broker = await connectBroker(options, "blocksweep campaign submit");

@@ -11,7 +11,7 @@ import { work } from "../../../campaign/worker/work.ts";
 import { systemClock } from "../../../net/clock.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
-import { reportError, reportHarmless, reportLine } from "../../term/console.ts";
+import { reportError, reportLine } from "../../term/console.ts";
 
 /** Runs `campaign work` until Ctrl-C; returns the exit code. */
 export async function runCampaignWork({ args, allProtocols }: CommandCall): Promise<number> {
@@ -25,7 +25,7 @@ export async function runCampaignWork({ args, allProtocols }: CommandCall): Prom
     context: {
       allProtocols,
       program: project.version,
-      warn: reportHarmless,
+      warn: reportLine,
       note: given.given.has("quiet") ? () => {} : reportError,
       nameOf: typedNames("campaign work", args),
     },

@@ -10,6 +10,7 @@ import { formatConfig, mergeOptions, parseConfig } from "../../../app/options/co
 import type { GivenOptions } from "../../../app/options/given_options.ts";
 import { type PreparedScan, prepareScan } from "../../../app/scan/prepare_scan.ts";
 import { readScan } from "../../../app/scan/read_scan.ts";
+import { harmlessText } from "../../../core/text.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import { outputColumns, print, reportError, reportLine, writeRows } from "../../term/console.ts";
@@ -59,7 +60,7 @@ async function run({ args, allProtocols }: CommandCall, isPassing: boolean): Pro
 /** What a scan would do, as lines or as JSON. */
 async function planTexts(scan: PreparedScan, asJson = false): Promise<readonly string[]> {
   if (asJson) return [(await import("./plan_json.ts")).planJson(scan)];
-  return (await import("./dry_run.ts")).planLines(scan);
+  return (await import("./dry_run.ts")).planLines(scan).map(harmlessText);
 }
 
 /** Prints what a scan would do in place of the scan; returns the exit code. */

@@ -22,7 +22,13 @@ import { type DashboardData, DataError } from "../../../web/data/dashboard_data.
 import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
 import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
-import { logsJson, print, programName, reportFigures, reportLine } from "../../term/console.ts";
+import {
+  logsJson,
+  printLines,
+  programName,
+  reportFigures,
+  reportLine,
+} from "../../term/console.ts";
 import { readStatusFiles } from "./status_files.ts";
 
 /** Runs `serve` until Ctrl-C; returns the exit code. */
@@ -55,7 +61,7 @@ export async function runServe(call: CommandCall): Promise<number> {
   const url = `http://${placeText(hostname, served.port)}/`;
   const line = `${site.database}: ${url} (Ctrl-C to end)`;
   if (logsJson()) reportFigures(line, { url });
-  else await print(line);
+  else await printLines([line]);
   await aborted(signal);
   return EXIT.interrupted;
 }

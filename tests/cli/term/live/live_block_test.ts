@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { LiveBlock } from "../../../../src/cli/term/live/live_block.ts";
-import { print, report, writeRows } from "../../../../src/cli/term/console.ts";
+import { print, reportRaw, writeRows } from "../../../../src/cli/term/console.ts";
 import { FakeNetwork } from "../../../../src/testing/fake_network.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
 
@@ -86,9 +86,9 @@ async function atTerminal(terminal: FakeTerminal, test: () => void | Promise<voi
 Deno.test("messages, results and rows appear above a block", async () => {
   const { terminal, lines, block } = opened();
   await atTerminal(terminal, async () => {
-    report("before the first drawing\n");
+    reportRaw("before the first drawing\n");
     block.redraw();
-    report("a message\n");
+    reportRaw("a message\n");
     await print("a result");
     await writeRows(new TextEncoder().encode("a row\n"));
     await writeRows(new TextEncoder().encode("a part of a row, "));
@@ -107,7 +107,7 @@ Deno.test("messages, results and rows appear above a block", async () => {
     "",
   ]);
   block[Symbol.dispose]();
-  await atTerminal(terminal, () => report("after the end\n"));
+  await atTerminal(terminal, () => reportRaw("after the end\n"));
   assertEquals(terminal.rows.slice(-2), ["after the end", ""]);
 });
 

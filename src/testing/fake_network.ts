@@ -90,7 +90,7 @@ export class FakeNetwork implements Clock {
   readonly #sockets = new Map<number, FakeSocket>();
   readonly #random: Random;
   /** How long {@link run} waits without an event, real milliseconds. */
-  idleWaits = IDLE_WAITS;
+  idleWaits: number = IDLE_WAITS;
   #port = 40000;
 
   /**

@@ -34,6 +34,9 @@ export interface RunOptions {
 const CONFIGURATION_FOLDER = Deno.makeTempDirSync({ prefix: "blocksweep-configuration-" });
 addEventListener("unload", () => Deno.removeSync(CONFIGURATION_FOLDER, { recursive: true }));
 
+/** The cache of Deno. A program with another home folder has to name it, or downloads all packages. */
+export const CACHE = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+
 /** The environment of the program, independent of that of the user. */
 export const ENVIRONMENT = {
   DENO_NO_UPDATE_CHECK: "1",

@@ -17,13 +17,12 @@ import { readDatabaseIdentity, spilledRecords } from "../../src/store/spill_file
 import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { StoreError } from "../../src/store/database/database.ts";
 import { Store } from "../../src/store/store.ts";
-import { finish, PrintedText, run, start, until } from "../cli/program.ts";
+import { CACHE, finish, PrintedText, run, start, until } from "../cli/program.ts";
 import { all, connect, SEEN, storedServers, withPostgres } from "../store/databases.ts";
 import { record, scanId } from "../store/records.ts";
 import { PASSWORD, startPostgres } from "./server.ts";
 
 const SERVER = Deno.env.get("BLOCKSWEEP_POSTGRES")!;
-const CACHE = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
 const RANGE = "127.35.0.0/25";
 const PLAN = { servers: 60, hostile: 0, range: { start: 0x7f230000, end: 0x7f230080 }, seed: 9 };
 const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];

@@ -4,7 +4,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { GivenOptions } from "../../../src/app/options/given_options.ts";
 import { requireContact } from "../../../src/app/targets/require_permission.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
-import { type Finished, PrintedText, run, start } from "../../cli/program.ts";
+import { CACHE, type Finished, PrintedText, run, start } from "../../cli/program.ts";
 
 /** A command that ends at once, and the folder of its configuration. */
 type Run = (...args: string[]) => Promise<Finished>;
@@ -87,7 +87,11 @@ Deno.test("a folder that cannot be written is a note, and the scan runs", async 
     await Deno.writeTextFile(`${folder}/opt-outs.txt`, "");
     const args = [...SCAN, "--contact", FIRST, "--opt-out-file", "opt-outs.txt"];
     const permissions = ["--allow-net=127.0.0.0/8,0.0.0.0", "--allow-read", "--allow-env=HOME"];
-    const scan = await run(args, { permissions, cwd: folder, env: { HOME: folder } });
+    const scan = await run(args, {
+      permissions,
+      cwd: folder,
+      env: { HOME: folder, DENO_DIR: CACHE },
+    });
     assertEquals(scan.code, 0, scan.stderr);
     const path = `${folder}/.config/blocksweep/contact.txt`;
     assertStringIncludes(scan.stderr, `blocksweep: cannot keep the contact in "${path}": `);

@@ -17,15 +17,14 @@ const GROUPS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a reader needs of the output of a group: Deno's last line, and all errors of a group that has
- * failed. If Deno lists no errors, that is the whole output.
+ * What a reader needs of the output of a group: Deno's line of counts, after all errors if the group has
+ * failed. If Deno lists no errors then, that is the whole output.
  */
 export function resultOf(name: string, output: string, isOk: boolean): string {
-  const counts = output.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1);
-  if (isOk) return `${name}: ${counts ?? "ok"}`;
+  if (isOk) return `${name}: ${output.match(/^ok \| .*$/gm)?.at(-1) ?? "ok"}`;
   const start = output.search(/^ *ERRORS *$/m);
   const errors = (start < 0 ? output : output.slice(start)).trimEnd();
-  return `${errors}\n${name}: ${counts ?? "FAILED"}`;
+  return `${errors}\n${name}: FAILED`;
 }
 
 /** Shows on a terminal how many tests of a group have ended. */

@@ -24,8 +24,7 @@ Deno.test("of a group that succeeds its counts are printed, of one that fails al
   assertEquals(resultOf("pure", green, true), "pure: ok | 1 passed | 0 failed | 2 ignored (5ms)");
   assertEquals(resultOf("types", "", true), "types: ok");
   const red = `a ... ok (1ms)\nbad ... FAILED (1ms)\n\n${ERRORS}\n`;
-  const counts = "FAILED | 1 passed (2 steps) | 1 failed (5ms)";
-  assertEquals(resultOf("rest", red, false), `${ERRORS}\nrest: ${counts}`);
+  assertEquals(resultOf("rest", red, false), `${ERRORS}\nrest: FAILED`);
   const crash = "a ... ok (1ms)\nSegmentation fault\n";
   assertEquals(resultOf("rest", crash, false), `${crash}rest: FAILED`);
 });
@@ -59,7 +58,7 @@ Deno.test("CI counts the tests of each group, and prints the names of those that
     assertEquals(new TextDecoder().decode(stderr), "");
     const [name, counts] = new TextDecoder().decode(stdout).trim().split("\n");
     assertEquals(name, "failed test: bad => ./a_test.ts:1:6");
-    assertEquals(counts, "9 2");
+    assertEquals(counts, "8 1");
   });
 });
 

@@ -39,7 +39,7 @@ async function startMinetest(home: string): Promise<Peer> {
 async function peerNumber(): Promise<number> {
   const socket = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
   const silence = Promise.withResolvers<never>();
-  const timer = setTimeout(() => silence.reject(new Error("minetest-server is silent")), 10_000);
+  const timer = setTimeout(() => silence.reject(new Error("minetest-server is silent")), 60_000);
   try {
     // Protocol 4f457403, sender 0 (a new peer), channel 0, type 1 (a message of the game).
     const hello = Uint8Array.fromHex("4f45740300000001");

@@ -5,6 +5,7 @@
  */
 import { anyAddress, type Network } from "../net/network.ts";
 import { Shortage } from "../net/file_descriptors.ts";
+import type { InputError } from "../core/errors.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { withoutPlayers } from "../protocols/declared_facts.ts";
 import { type QueriedServer, queryServer } from "../scan/query_server.ts";
@@ -16,6 +17,7 @@ import type { OptionsOf } from "./options/option_table.ts";
 import { readOptions } from "./options/read_options.ts";
 import { chosenVerify, protocolsOf } from "./settings/chosen_protocols.ts";
 import { type EndpointProtocols, locate, type Located } from "./targets/locate_server.ts";
+import { lookUpEach, MissingName, RefusedName, reportMissing } from "./targets/name_lookup.ts";
 import { DEFAULTS } from "./settings/defaults.ts";
 import { newScanId, randomBytes } from "./system_random.ts";
 import { nonceOf } from "../scan/random_numbers.ts";
@@ -42,17 +44,33 @@ export function readQuery(given: GivenOptions, context: CallContext): QueryReque
   return { options, words: given.words, network: networkOf({ ...context, note }), note };
 }
 
+/** A host as the user named it, and its endpoints. */
+export interface NamedHost {
+  readonly word: string;
+  readonly located: Located;
+}
+
 /**
- * The endpoints of the hosts, in their order.
+ * The hosts, in their order. Those whose names cannot be used are reported and left out.
  *
- * @throws InputError for a host that cannot be used.
+ * @throws InputError for a word that is no host, and if no host is left.
  */
 export async function locateHosts(
   { options, words, network, note }: QueryRequest,
-): Promise<Located[]> {
+): Promise<readonly NamedHost[]> {
   const lookups = { ...network, note, allowPrivate: options.allowPrivate };
-  const hosts: Located[] = [];
-  for (const word of words) hosts.push(await locate(word, protocolsOf(options), lookups));
+  const protocols = protocolsOf(options);
+  const results = await lookUpEach(words, (word) => locate(word, protocols, lookups));
+  const hosts: NamedHost[] = [];
+  const missing: InputError[] = [];
+  for (const [i, result] of results.entries()) {
+    if (result.status === "fulfilled") hosts.push({ word: words[i], located: result.value });
+    else if (result.reason instanceof MissingName || result.reason instanceof RefusedName) {
+      missing.push(result.reason);
+    } else throw result.reason;
+  }
+  const hasOthers = hosts.length > 0;
+  reportMissing(missing, { hasOthers, strict: false, note, warn: () => {} });
   return hosts;
 }
 

@@ -48,6 +48,8 @@ export interface InquiryOptions extends CommonOptions {
 export interface ScanOrWatchOptions extends InquiryOptions {
   /** Files with targets, one address or name per line (for a scan also ranges), or with rows. */
   readonly inputFile?: readonly string[];
+  /** Whether targets with a name that cannot be found are refused. Default: such names are left out. */
+  readonly strict?: boolean;
   /** The opt-out file. Default: `blocksweep/opt-out.txt` in the user's configuration folder. */
   readonly optOutFile?: string;
   /**

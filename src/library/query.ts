@@ -57,7 +57,7 @@ export async function query(
   const request = readQuery(given, contextOf("query", options));
   const signal = signalOf(options);
   signal.throwIfAborted();
-  const [located] = await locateHosts(request);
+  const [{ located }] = await locateHosts(request);
   const queried = await queryEndpoints(located, request, signal);
   signal.throwIfAborted();
   return recordsOf(request, queried);

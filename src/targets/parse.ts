@@ -26,6 +26,8 @@ export interface NameTarget {
   readonly name: string;
   /** The explicit port; `undefined`: the ports of the scan. */
   readonly port: number | undefined;
+  /** The line of the list that contains the name, such as `list.txt:3`. Default: the name is in no list. */
+  readonly place?: string;
 }
 
 /** A target: a range or a host name. */
@@ -219,8 +221,9 @@ export function parseTargetList(
 ): Target[] {
   const targets: Target[] = [];
   for (const { word, line } of splitWords(text)) {
-    const parsed = withLocation(`${source}:${line}`, () => parseTargets(word, budget));
-    for (const target of parsed) targets.push(target);
+    const place = `${source}:${line}`;
+    const parsed = withLocation(place, () => parseTargets(word, budget));
+    for (const target of parsed) targets.push("name" in target ? { ...target, place } : target);
   }
   if (targets.length === 0) throw new InputError(`Cannot use ${source}: it contains no targets`);
   return targets;

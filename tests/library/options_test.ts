@@ -95,7 +95,7 @@ const SCAN: Both<ScanOptions> = [
   [{ protocol: ["slp", "raknet"] }, ["--protocol", "slp,raknet"]],
   [{ allowPrivate: true, iHavePermission: true }, ["--allow-private", "--i-have-permission"]],
   [{ contact: "https://example.org/scan" }, ["--contact", "https://example.org/scan"]],
-  [{ allowPrivate: false }, []],
+  [{ allowPrivate: false, strict: true }, ["--strict"]],
   [{ seed: 7, shard: { index: 2, count: 3 } }, ["--seed", "7", "--shard", "2/3"]],
   [{ noRandomize: true }, ["--no-randomize"]],
   [{ from: "2:15,T:1:3", seed: 1 }, ["--from", "2:15,T:1:3", "--seed", "1"]],
@@ -165,7 +165,7 @@ const WATCH: Both<WatchOptions> = [
     ...["--rate", "0.5", "-c", "9", "-t", "250ms", "--retries", "0"],
   ]],
   [{ tag: ["a", "b, c"] }, ["--tag", "a", "--tag", "b, c"]],
-  [{ names: true, optOutFile: "o" }, ["--names", "--opt-out-file", "o"]],
+  [{ names: true, strict: true, optOutFile: "o" }, ["--names", "--strict", "--opt-out-file", "o"]],
   [{ contact: "abuse@example.org" }, ["--contact", "abuse@example.org"]],
   [{ output: ["a.db", "b.db"], keepMs: 90 * 86_400_000 }, [
     ...["-o", "a.db", "-o", "b.db", "--keep", "90d"],

@@ -87,6 +87,7 @@ function watchOptions(options: OptionsOf<"crawl">): OptionsOf<"watch"> {
     textIndex: false,
     partitionByMonth: false,
     plain: true,
+    strict: false,
     noColor: false,
     probe: false,
     probeAllow: [],

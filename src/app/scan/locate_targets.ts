@@ -36,7 +36,7 @@ export interface TargetRequest
     & RescanOptions
     & Pick<
       ScanOptions,
-      "inputFile" | "exclude" | "excludeFile" | "ports" | "allowPrivate" | "quiet"
+      "inputFile" | "exclude" | "excludeFile" | "ports" | "allowPrivate" | "strict" | "quiet"
     >
     & Partial<Pick<ScanOptions, "known">>;
   readonly databases: Pick<DatabasePlan, "places">;
@@ -134,6 +134,8 @@ async function lookUpTargets(
     findService: usesServices ? findService : undefined,
     note: options.quiet ? () => {} : context.note,
     allowPrivate: options.allowPrivate,
+    strict: options.strict,
+    warn,
   });
   if (options.known === undefined) return found;
   const { knownBefore } = await import("../targets/rescan_targets.ts");

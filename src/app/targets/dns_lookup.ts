@@ -14,7 +14,7 @@ import {
   serviceName,
   unusableServices,
 } from "../../targets/srv.ts";
-import { firstLines } from "./name_lookup.ts";
+import { firstLines, MistakenName } from "./name_lookup.ts";
 
 /**
  * The addresses of a name, of both families.
@@ -37,7 +37,9 @@ export async function resolveName(
     if (error instanceof Deno.errors.NotCapable) throw error;
     const { code, message } = error as Error & { code?: string };
     const why = FAULTS[code ?? ""] ?? message;
-    throw new InputError(`Cannot find host "${name}": ${why}${protocolHint(name, allProtocols)}`);
+    const hint = protocolHint(name, allProtocols);
+    const text = `Cannot find host "${name}": ${why}${hint}`;
+    throw hint === "" ? new InputError(text) : new MistakenName(text);
   }
   throw new InputError(`Cannot find host "${name}": all its addresses have zones`);
 }

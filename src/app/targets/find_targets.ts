@@ -22,10 +22,15 @@ import { type Range, rangeOfOne, unmapped } from "../../targets/ranges.ts";
 import { type NamedService, requestText } from "../../targets/srv.ts";
 import {
   type FoundName,
+  located,
+  lookUpEach,
   lookUpName,
   type Lookups,
+  MissingName,
+  type MissingNames,
   noteRefused,
   RefusedName,
+  reportMissing,
 } from "./name_lookup.ts";
 import type { KnownServer, RescanServers } from "./rescan_targets.ts";
 import {
@@ -87,11 +92,16 @@ export interface NamedTargets extends RequestedNames {
 
 /**
  * Parses targets and looks up their names. With SRV lookups, the endpoint in the SRV record of a name
- * without a port is a target too.
+ * without a port is a target too. Names that are not found are reported and left out.
  *
- * @throws InputError for the first text that cannot be read, or a name that is not found.
+ * @throws InputError for the first text that cannot be read, for an excluded name that is not found, and
+ * for missing names if no target is left, or with `strict`.
  */
-export async function findTargets(input: TargetInput, lookups: Lookups): Promise<FoundTargets> {
+export async function findTargets(
+  input: TargetInput,
+  { strict = false, ...lookups }: TargetLookups,
+): Promise<FoundTargets> {
+  const { note, warn = note } = lookups;
   const { servers: known = [], optedOut = [] } = input.known ?? {};
   const budget = new RangeBudget();
   const wanted = listed(input.words, input.files, budget);
@@ -101,15 +111,22 @@ export async function findTargets(input: TargetInput, lookups: Lookups): Promise
     );
   }
   const excluded = await findExclusions(input, lookups.resolve, budget);
-  const refused: RefusedName[] = [];
+  const missing = new Map<string, InputError>();
   const found = await lookUp(wanted, async ({ name, port }) => {
     const { findService } = port === undefined ? lookups : {};
-    const one = await lookUpName(name, { ...lookups, findService });
-    if (one.refused !== undefined) refused.push(new RefusedName(name, one.refused, lookups.note));
-    return one;
+    return await lookUpName(name, { ...lookups, findService });
+  }, ({ name, place }, error) => {
+    if (!(error instanceof MissingName)) throw error;
+    if (!missing.has(name)) missing.set(name, located(place, error));
   });
-  noteRefused(refused, found.inclusions.length + known.length > 0, lookups.note);
-  const { requests: named, ...lookedUp } = found;
+  const hasOthers = found.inclusions.length + known.length > 0;
+  noteRefused(
+    found.refused.map(({ name, refused }) => new RefusedName(name, refused, note)),
+    hasOthers,
+    note,
+  );
+  reportMissing([...missing.values()], { hasOthers, strict, note, warn });
+  const { requests: named, refused: _, ...lookedUp } = found;
   const requests = sharedRequests([...named, ...knownRequests(named, known)]);
   return {
     ...withNames(lookedUp, known),
@@ -133,6 +150,9 @@ export async function findExclusions(
   const { inclusions } = await lookUp(
     listed(exclude, excludeFiles, budget),
     async ({ name }) => ({ addresses: await resolve(name) }),
+    ({ place }, error) => {
+      throw error instanceof InputError ? located(place, error) : error;
+    },
   );
   return inclusions.map(({ range }) => unmapped(range));
 }
@@ -156,9 +176,9 @@ function knownRequests(
 
 /** Adds the names by which known servers were requested, if the user gave no name for the address. */
 function withNames(
-  found: Omit<LookedUp, "requests">,
+  found: Omit<LookedUp, "requests" | "refused">,
   known: readonly KnownServer[],
-): Omit<LookedUp, "requests"> & Pick<TargetNames, "knownNames"> {
+): Omit<LookedUp, "requests" | "refused"> & Pick<TargetNames, "knownNames"> {
   const given = new Set(found.names.keys());
   const knownNames = new Map<number | bigint, string | null>();
   for (const { endpoint, name, service } of known) {
@@ -244,22 +264,44 @@ function listed(
   return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source, budget))];
 }
 
+/** The lookups of targets, and what happens to names that are not found. */
+export interface TargetLookups extends Lookups, Partial<Pick<MissingNames, "strict" | "warn">> {}
+
 /** The resolved form of several targets. */
 interface LookedUp {
   readonly inclusions: Inclusion[];
   readonly names: Map<Address, string>;
   readonly services: Map<number | bigint, NamedService>;
   readonly requests: NameRequest[];
+  /** Names of which all records are refused, and the reasons. */
+  readonly refused: readonly { readonly name: string; readonly refused: readonly string[] }[];
 }
 
+/**
+ * Looks up the names of targets, each once.
+ *
+ * @param onMissing Receives each target whose lookup fails, and the error.
+ */
 async function lookUp(
   targets: readonly Target[],
   find: (target: NameTarget) => Promise<FoundName>,
+  onMissing: (target: NameTarget, error: unknown) => void,
 ): Promise<LookedUp> {
   const inclusions: Inclusion[] = [];
   const names = new Map<Address, string>();
   const services = new Map<number | bigint, NamedService>();
   const requests: NameRequest[] = [];
+  const keyOf = ({ name, port }: NameTarget) => `${name}${port === undefined ? "" : ":"}`;
+  const wanted = new Map(
+    targets.flatMap((target) => "name" in target ? [[keyOf(target), target] as const] : []),
+  );
+  const results = await lookUpEach([...wanted.values()], find);
+  const resultOf = new Map([...wanted.keys()].map((key, i) => [key, results[i]]));
+  const refused = [...wanted.values()].flatMap(({ name }, i) => {
+    const result = results[i];
+    const lines = result.status === "fulfilled" ? result.value.refused : undefined;
+    return lines === undefined ? [] : [{ name, refused: lines }];
+  });
   const include = (address: Address, port: number | undefined) => {
     inclusions.push(inclusionOf({ address, port }));
   };
@@ -269,7 +311,12 @@ async function lookUp(
       continue;
     }
     const { name, port } = target;
-    const { addresses, found } = await find(target);
+    const result = resultOf.get(keyOf(target))!;
+    if (result.status === "rejected") {
+      onMissing(target, result.reason);
+      continue;
+    }
+    const { addresses, found } = result.value;
     for (const address of addresses) {
       include(address, port);
       names.set(address, name);
@@ -282,7 +329,7 @@ async function lookUp(
       requests.push({ address, port: service.port, requestedAs: requestText(name, service) });
     }
   }
-  return { inclusions, names, services, requests };
+  return { inclusions, names, services, requests, refused };
 }
 
 /** One address, on one port or on those of the scan. */

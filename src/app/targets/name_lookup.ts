@@ -5,6 +5,7 @@
  */
 import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
+import { countOf } from "../../core/quantities.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { refusedFromName } from "../../targets/shipped_lists.ts";
 import { requestText, type Service, type ServiceFinder } from "../../targets/srv.ts";
@@ -74,13 +75,71 @@ export function noteRefused(
   if (!hasOthers && first !== undefined) throw first;
 }
 
+/** The error for a name that has neither an address nor an SRV record. */
+export class MissingName extends InputError {}
+
+/** The error for a missing name that was probably not meant as one: the lookups of other names do not matter. */
+export class MistakenName extends InputError {}
+
+/** What to do about missing names. */
+export interface MissingNames {
+  /** Whether any other target is left. */
+  readonly hasOthers: boolean;
+  /** Whether missing names are refused though other targets are left. */
+  readonly strict: boolean;
+  /** Receives a line for each of the first names. */
+  readonly note: (text: string) => void;
+  /** Receives a line with the number of names that are left out. */
+  readonly warn: (line: string) => void;
+}
+
+/**
+ * Reports missing names, which are left out.
+ *
+ * @throws InputError if no other target is left, and with `strict`.
+ */
+export function reportMissing(
+  missing: readonly InputError[],
+  { hasOthers, strict, note, warn }: MissingNames,
+): void {
+  if (missing.length === 0) return;
+  const isRefused = strict || !hasOthers;
+  if (isRefused && missing.length === 1) throw missing[0];
+  const names = countOf(missing.length, "name");
+  if (!isRefused) warn(`blocksweep: left out ${names} that cannot be found`);
+  firstLines(missing.map(({ message }) => message), "names").forEach(note);
+  if (isRefused) throw new InputError(`Cannot find ${names}`);
+}
+
+/** Adds the location of a name to its error. */
+export function located(place: string | undefined, { message }: InputError): InputError {
+  return new InputError(place === undefined ? message : `${place}: ${message}`);
+}
+
+/** Names that are looked up at the same time. */
+export const LOOKUPS_AT_ONCE = 16;
+
+/** Does a lookup for each item, several at the same time. The results are in the order of the items. */
+export async function lookUpEach<Item, Found>(
+  items: readonly Item[],
+  find: (item: Item) => Promise<Found>,
+): Promise<readonly PromiseSettledResult<Found>[]> {
+  const results: PromiseSettledResult<Found>[] = [];
+  const left = items.entries();
+  const work = async () => {
+    for (const [i, item] of left) [results[i]] = await Promise.allSettled([find(item)]);
+  };
+  await Promise.all(Array.from({ length: LOOKUPS_AT_ONCE }, work));
+  return results;
+}
+
 /** Maximum number of lines for one lookup: a DNS zone can cause any number. */
 const MAX_LINES = 10;
 
 /** The first of many lines, and how many more there are. */
-export function firstLines(lines: readonly string[]): readonly string[] {
+export function firstLines(lines: readonly string[], what = "records"): readonly string[] {
   const more = lines.length - MAX_LINES;
-  return more <= 0 ? lines : [...lines.slice(0, MAX_LINES), `... and ${more} more such records`];
+  return more <= 0 ? lines : [...lines.slice(0, MAX_LINES), `... and ${more} more such ${what}`];
 }
 
 /** Whether one of the protocols uses SRV records. */
@@ -92,7 +151,7 @@ export function haveService(protocols: readonly Protocol[]): boolean {
  * Looks up a name. It needs an address or an SRV record. Records that point to an address that the name must not
  * point to (`refusedFromName()`) are left out and reported. If no record is left, the reasons are returned.
  *
- * @throws InputError when the name has neither an address nor an SRV record.
+ * @throws MissingName when the name has neither an address nor an SRV record.
  */
 export async function lookUpName(name: string, lookups: Lookups): Promise<FoundName> {
   const [own, led] = await Promise.allSettled([
@@ -103,13 +162,18 @@ export async function lookUpName(name: string, lookups: Lookups): Promise<FoundN
   const { found, refused: misled } = led.value;
   const isMissing = own.status === "rejected";
   const hasRecord = found !== undefined || misled.length > 0;
-  if (isMissing && !(own.reason instanceof InputError && hasRecord)) throw own.reason;
+  if (isMissing && !(own.reason instanceof InputError && hasRecord)) throw missing(own.reason);
   const { addresses, refused: denied } = admit(name, name, isMissing ? [] : own.value, lookups);
   const refused = [...misled, ...denied];
   const isRefused = addresses.length === 0 && found === undefined && refused.length > 0;
   if (isRefused) return { addresses, refused };
   refused.forEach(lookups.note);
   return { addresses, found };
+}
+
+function missing(reason: unknown): unknown {
+  const isMissing = reason instanceof InputError && !(reason instanceof MistakenName);
+  return isMissing ? new MissingName(reason.message) : reason;
 }
 
 /**

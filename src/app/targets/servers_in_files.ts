@@ -21,20 +21,21 @@ import { countOf } from "../../core/quantities.ts";
  * and counted.
  *
  * @param report Receives a line with the number of skipped lines.
- * @param readText Reads a line that is in no format of rows. Default: such lines are skipped.
+ * @param readText Receives each line that is in no format of rows, and its number. Default: such lines
+ * are skipped.
  * @throws InputError when the file cannot be read.
  */
 export async function* readServerRows(
   path: string,
   report: (line: string) => void,
-  readText?: (line: string) => Promise<void>,
+  readText?: (line: string, number: number) => void,
 ): AsyncIterable<StoredRecord> {
   const text = (await openRowFile(path)).pipeThrough(new TextDecoderStream());
   const now = Date.now();
   let unread = 0;
   try {
-    for await (const { servers, text: line } of readForeignFile(text, { seenAt: now })) {
-      if (line !== undefined && readText !== undefined) await readText(line);
+    for await (const { number, servers, text: line } of readForeignFile(text, { seenAt: now })) {
+      if (line !== undefined && readText !== undefined) readText(line, number);
       else if (servers === undefined) unread++;
       for (const server of servers ?? []) yield stored(server, now);
     }

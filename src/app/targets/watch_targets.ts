@@ -17,7 +17,15 @@ import { splitWords } from "../../targets/parse.ts";
 import { type StoredState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { OUTPUT_FORMAT_LIST } from "../outputs/output_formats.ts";
 import { locate } from "./locate_server.ts";
-import { type Lookups, noteRefused, RefusedName } from "./name_lookup.ts";
+import {
+  located,
+  lookUpEach,
+  type Lookups,
+  MissingName,
+  noteRefused,
+  RefusedName,
+  reportMissing,
+} from "./name_lookup.ts";
 import { readServerRows } from "./servers_in_files.ts";
 import { countOf } from "../../core/quantities.ts";
 import { brokenCellReporter } from "../databases/broken_cells.ts";
@@ -52,6 +60,8 @@ export interface WatchSources extends StoredSources {
   readonly optedOut: readonly Range[];
   /** Whether every name may lead to private addresses. */
   readonly allowPrivate: boolean;
+  /** Whether names that cannot be found are refused. Default: they are left out. */
+  readonly strict?: boolean;
   /** The protocols to query. */
   readonly protocols: readonly Protocol[];
   /** The lookup functions for names. */
@@ -95,10 +105,14 @@ export async function readWatchTargets(sources: WatchSources): Promise<readonly 
     if (reason === undefined) return add(endpoint, name, known, requestedAs);
     throw new InputError(`Cannot watch ${formatEndpoint(endpoint)}: never probed: ${reason}`);
   };
-  const refused: RefusedName[] = [];
-  for (const word of [...words, ...files]) await readWord(word, sources, addNamed, refused);
-  noteRefused(refused, servers.size + passedOver.size > 0, sources.note);
-  reportOptedOut(passedOver.size, sources.report);
+  const hosts: NamedHost[] = [];
+  for (const word of [...words, ...files]) hosts.push(...await readWord(word, sources, addNamed));
+  const { refused, missing } = await addHosts(hosts, sources, addNamed);
+  const { strict = false, note, report } = sources;
+  const hasOthers = servers.size + passedOver.size > 0;
+  noteRefused(refused, hasOthers, note);
+  reportMissing(missing, { hasOthers, strict, note, warn: report });
+  reportOptedOut(passedOver.size, report);
   if (servers.size > 0) return [...servers.values()];
   if (lists.length === 0 && passedOver.size > 0) throw new InputError(ALL_OPTED_OUT);
   const named = lists[0]?.name ?? [...words, ...files].map((path) => `"${path}"`).join(", ");
@@ -203,38 +217,62 @@ function knownState(
   return { row, online, probedAt, firstSeen };
 }
 
-/**
- * The servers of one argument: a file of rows or targets, or an endpoint.
- *
- * @param refused Collects the names that have no usable record.
- */
+/** A host to watch, and the line of the file that names it. */
+interface NamedHost {
+  readonly host: string;
+  readonly place?: string;
+}
+
+/** Adds the servers of hosts, and returns the errors of names that cannot be used. */
+async function addHosts(
+  hosts: readonly NamedHost[],
+  { protocols, allowPrivate, lookups: found, note }: WatchSources,
+  add: AddServer,
+): Promise<{ refused: readonly RefusedName[]; missing: readonly InputError[] }> {
+  const refused: RefusedName[] = [];
+  const missing: InputError[] = [];
+  const lookups = { ...found, note, allowPrivate };
+  const results = await lookUpEach(
+    hosts,
+    ({ host }) => locate(host, protocols, lookups, "watch"),
+  );
+  for (const [i, result] of results.entries()) {
+    if (result.status === "rejected") {
+      const { reason } = result;
+      // one name's DNS records do not end the watch of other servers
+      if (reason instanceof RefusedName) refused.push(reason);
+      else if (reason instanceof MissingName) missing.push(located(hosts[i].place, reason));
+      else throw reason instanceof InputError ? located(hosts[i].place, reason) : reason;
+      continue;
+    }
+    const { endpoints, name } = result.value;
+    for (const { endpoint, service } of endpoints) {
+      add(endpoint, name, undefined, name === null ? null : requestText(name, service));
+    }
+  }
+  return { refused, missing };
+}
+
+/** Reads one argument: adds the servers in a file of rows, and returns the hosts in a list of targets. */
 async function readWord(
   word: string,
   sources: WatchSources,
   add: AddServer,
-  refused: RefusedName[],
-): Promise<void> {
-  const { files, protocols, allowPrivate, lookups: found, note, report } = sources;
-  const addHost = async (host: string) => {
-    try {
-      const lookups = { ...found, note, allowPrivate };
-      const { endpoints, name } = await locate(host, protocols, lookups, "watch");
-      for (const { endpoint, service } of endpoints) {
-        add(endpoint, name, undefined, name === null ? null : requestText(name, service));
-      }
-    } catch (error) {
-      if (!(error instanceof RefusedName)) throw error;
-      refused.push(error); // one name's DNS records do not end the watch of other servers
+): Promise<readonly NamedHost[]> {
+  const { files, report } = sources;
+  if (!files.includes(word) && !hasFileSuffix(word)) return [{ host: word }];
+  const hosts: NamedHost[] = [];
+  const source = word === "-" ? "standard input" : word;
+  const readText = (line: string, number: number) => {
+    for (const { word: host } of splitWords(line)) {
+      hosts.push({ host, place: `${source}:${number}` });
     }
-  };
-  if (!files.includes(word) && !hasFileSuffix(word)) return await addHost(word);
-  const addHosts = async (line: string) => {
-    for (const { word: host } of splitWords(line)) await addHost(host);
   };
   const addUnknown: AddServer = (endpoint, name, _known, requestedAs) =>
     add(endpoint, name, undefined, requestedAs);
-  for await (const stored of readServerRows(word, report, addHosts)) {
+  for await (const stored of readServerRows(word, report, readText)) {
     const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
     addStored(endpoint, stored, sources, stored.protocol === "" ? addUnknown : add);
   }
+  return hosts;
 }

@@ -99,6 +99,7 @@ function findServers(
     words: named.filter((word) => !namesFile(word)),
     files: [...named.filter(namesFile), ...options.inputFile],
     allowPrivate: options.allowPrivate,
+    strict: options.strict,
     lists: databases.sources,
     protocols: protocolsOf(options),
     names: options.names,

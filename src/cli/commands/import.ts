@@ -22,7 +22,7 @@ import {
   nameInLine,
   resolveImportedName,
 } from "../../app/targets/imported_names.ts";
-import type { Lookups } from "../../app/targets/name_lookup.ts";
+import { type Lookups, LOOKUPS_AT_ONCE } from "../../app/targets/name_lookup.ts";
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
@@ -196,8 +196,6 @@ function resultOf({ path, found, changed, unread }: ImportedFile): JsonResult<"i
   };
 }
 
-/** Names that are looked up at the same time. */
-const LOOKUPS = 16;
 /** Lines that are reported one by one, of each file. */
 const MAX_REPORTED = 10;
 
@@ -232,7 +230,7 @@ async function readServers(
     if (name !== undefined) names.push({ number, name });
     else if (servers === undefined) unread.count(number);
     for (const server of servers ?? []) writer.add(stored(server, seenAt));
-    if (names.length >= LOOKUPS) await lookUp();
+    if (names.length >= LOOKUPS_AT_ONCE) await lookUp();
     if (writer.isFull) await writer.write();
   }
   await lookUp();

@@ -14,6 +14,7 @@ import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
 import {
   locateHosts,
+  type NamedHost,
   type QueriedEndpoint,
   queryEndpoints,
   type QueryRequest,
@@ -21,18 +22,11 @@ import {
   recordsOf,
 } from "../../app/query_endpoints.ts";
 import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
-import type { Located } from "../../app/targets/locate_server.ts";
 import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
 /** Maximum number of hosts that are queried at the same time. */
 const MAX_AT_ONCE = 8;
-
-/** A host as the user named it, and its endpoints. */
-interface NamedHost {
-  readonly word: string;
-  readonly located: Located;
-}
 
 /** Runs `query`; returns the exit code. */
 export async function runQuery({ args, allProtocols }: CommandCall): Promise<number> {
@@ -45,8 +39,7 @@ export async function runQuery({ args, allProtocols }: CommandCall): Promise<num
   const { options, words } = request;
   if (words.length === 0) throw new InputError("Cannot query: name a host, as HOST or HOST:PORT");
   const plans = planFoundRows(options, outputColumns());
-  const located = await locateHosts(request);
-  const hosts = located.map((located, i): NamedHost => ({ word: words[i], located }));
+  const hosts = await locateHosts(request);
   using interrupt = onInterrupt(() => {});
   await using rows = plans.length === 0
     ? undefined
@@ -64,7 +57,7 @@ export async function runQuery({ args, allProtocols }: CommandCall): Promise<num
   );
   await rows?.close();
   if (interrupt.signal.aborted) return EXIT.interrupted;
-  return replied ? EXIT.done : EXIT.failed;
+  return replied && hosts.length === words.length ? EXIT.done : EXIT.failed;
 }
 
 /** Time until a line says what the query waits for, milliseconds. */

@@ -18,6 +18,7 @@ import {
   type NamedTargets,
   type TargetInput,
 } from "../../../src/app/targets/find_targets.ts";
+import { type Lookups, MistakenName } from "../../../src/app/targets/name_lookup.ts";
 import { requestedName } from "../../../src/scan/requested_names.ts";
 import { parseTargets } from "../../../src/targets/parse.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
@@ -31,7 +32,7 @@ const NAMES: Record<string, readonly string[]> = {
 
 const resolve = (name: string) => {
   const found = NAMES[name];
-  if (found === undefined) throw new InputError(`Cannot find host "${name}"`);
+  if (found === undefined) return Promise.reject(new InputError(`Cannot find host "${name}"`));
   return Promise.resolve(found.map((text) => parseAddress(text)!));
 };
 
@@ -292,4 +293,84 @@ Deno.test("public addresses, and more than a million private ones, need the user
     const made = await plan([free]);
     requirePermission(made.targets, made.plan, false);
   }
+});
+
+/** The sizes and lines of a search for names, of which dead ones are missing. */
+async function searched(
+  input: Partial<TargetInput>,
+  options: { strict?: boolean; resolve?: Lookups["resolve"] } = {},
+) {
+  const [notes, warnings]: string[][] = [[], []];
+  const { inclusions } = await findTargets(
+    { words: [], files: [], exclude: [], excludeFiles: [], ...input },
+    {
+      resolve,
+      note: (line) => notes.push(line),
+      warn: (line) => warnings.push(line),
+      allowPrivate: true,
+      ...options,
+    },
+  );
+  return { found: inclusions.length, notes, warnings };
+}
+
+const LIST = {
+  text: "dead.example\n10.0.1.1\nsame.example\ngone.example:25565 dead.example\n",
+  source: "list.txt",
+};
+
+Deno.test("names that are not found are counted, named with their lines, and left out", async () => {
+  assertEquals(await searched({ files: [LIST], words: ["off.example"] }), {
+    found: 2,
+    warnings: ["blocksweep: left out 3 names that cannot be found"],
+    notes: [
+      'Cannot find host "off.example"',
+      'list.txt:1: Cannot find host "dead.example"',
+      'list.txt:4: Cannot find host "gone.example"',
+    ],
+  });
+  const many = Array.from({ length: 30 }, (_, i) => `dead${i}.example`).join("\n");
+  const { notes, warnings } = await searched({ files: [{ text: `${many}\n::1`, source: "a" }] });
+  assertEquals(warnings, ["blocksweep: left out 30 names that cannot be found"]);
+  assertEquals([notes.length, notes[9], notes[10]], [
+    11,
+    'a:10: Cannot find host "dead9.example"',
+    "... and 20 more such names",
+  ]);
+});
+
+Deno.test("names that are not found are refused when no target is left, and with strict", async () => {
+  const dead = { text: "# none\ndead.example", source: "list.txt" };
+  const refused: readonly (readonly [Parameters<typeof searched>, string])[] = [
+    [[{ files: [dead] }], 'list.txt:2: Cannot find host "dead.example"'],
+    [[{ files: [dead], words: ["dead.example", "off.example"] }], "Cannot find 2 names"],
+    [[{ files: [LIST] }, { strict: true }], "Cannot find 2 names"],
+    [[{ files: [dead], words: ["::1"] }, { strict: true }], 'list.txt:2: Cannot find host "dead'],
+    // without the exclusion, the scan would probe what it must not
+    [[{ words: ["::1"], exclude: ["off.example"] }], 'Cannot find host "off.example"'],
+    [[{ words: ["::1"], excludeFiles: [dead] }], 'list.txt:2: Cannot find host "dead.example"'],
+  ];
+  for (const [args, message] of refused) {
+    await assertRejects(() => searched(...args), InputError, message);
+  }
+});
+
+Deno.test("a protocol that is read as a name is refused, whatever other targets are left", async () => {
+  const resolveHere = () => Promise.reject(new MistakenName('Cannot find host "slp": hint'));
+  const found = searched({ words: ["::1", "slp"] }, { resolve: resolveHere });
+  await assertRejects(() => found, MistakenName, "hint");
+});
+
+Deno.test("a list's names are looked up at the same time, each once, and no more than 16", async () => {
+  let [pending, most, count] = [0, 0, 0];
+  const slowly = async () => {
+    count++;
+    most = Math.max(most, ++pending);
+    await Promise.resolve();
+    pending--;
+    return [0x0a000001];
+  };
+  const names = Array.from({ length: 100 }, (_, i) => `host${i % 50}.example:${i + 1}`);
+  const { found } = await searched({ words: names }, { resolve: slowly });
+  assertEquals([found, count, most], [100, 50, 16]);
 });

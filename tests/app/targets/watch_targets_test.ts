@@ -8,7 +8,7 @@ import {
 import { WatchedServer } from "../../../src/watch/mod.ts";
 import { withoutRows } from "../../../src/app/targets/servers_in_files.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { PROTOCOLS, usualProtocols } from "../../../src/protocols/list.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";
 import { csvFormat } from "../../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../../src/sinks/json.ts";
@@ -163,4 +163,42 @@ Deno.test("servers whose addresses opted out are left out and counted, and at le
   assertEquals(without(0x0a000001, 0x0a000003), [2]);
   assertEquals([lines.length, lines[0].includes("2 servers")], [1, true], lines[0]);
   assertThrows(() => without(0x0a000001, 0x0a000002, 0x0a000003), InputError, "opted out");
+});
+
+Deno.test("a watch leaves out names that are not found, with their lines, unless it is strict", async () => {
+  const [notes, reports]: string[][] = [[], []];
+  const resolve = (name: string) =>
+    name === "play.example"
+      ? Promise.resolve([0x7f000001])
+      : Promise.reject(new InputError(`Cannot find host "${name}"`));
+  const sources = (path: string) => ({
+    words: ["off.example"],
+    files: [path],
+    allowPrivate: true,
+    protocols: usualProtocols(PROTOCOLS),
+    lookups: { resolve },
+    report: (line: string) => reports.push(line),
+    note: (line: string) => notes.push(line),
+  });
+  const list = "# mine\ndead.example:19132\nplay.example:19132\n";
+  const servers = await serversOf("list", list, sources);
+  assertEquals(servers.map(({ name }) => name), ["play.example"]);
+  assertEquals(reports, ["blocksweep: left out 2 names that cannot be found"]);
+  assertEquals(notes.map((note) => note.replace(/^.*\/(?=list:)/, "")), [
+    'Cannot find host "off.example"',
+    'list:2: Cannot find host "dead.example"',
+  ]);
+  const refuses = (text: string, over: Partial<WatchSources>, message: string) =>
+    assertRejects(
+      () => serversOf("list", text, (path) => ({ ...sources(path), ...over })),
+      InputError,
+      message,
+    );
+  await refuses(list, { strict: true }, "Cannot find 2 names");
+  await refuses("\ndead.example", { words: [] }, 'list:2: Cannot find host "dead.example"');
+  await refuses(
+    "play.example\n10.0.0.0/24",
+    {},
+    'list:2: Cannot watch "10.0.0.0/24": it is a range',
+  );
 });

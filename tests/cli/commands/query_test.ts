@@ -87,6 +87,21 @@ Deno.test("query sends nothing if one of its hosts is invalid", async () => {
   assertEquals([code, stdout, server.received], [2, "", []]);
 });
 
+Deno.test("query queries the other hosts if the name of one cannot be found, and fails", async () => {
+  const server = slpServer("vanilla");
+  await using listener = listenSlp(server, "127.0.0.1");
+  const target = `127.0.0.1:${listener.port}`;
+  const query = ["query", "dead.invalid:1", target, ...SLP, "--json"];
+  const { code, stdout, stderr } = await run(query, { permissions: ["--allow-net"] });
+  assertEquals([code, readNdjson(stdout).map(serverId)], [1, [target]]);
+  assertStringIncludes(stderr, 'blocksweep: Cannot find host "dead.invalid"');
+  const none = await run(["query", "dead.invalid:1", "gone.invalid:1", ...SLP], {
+    permissions: ["--allow-net"],
+  });
+  assertEquals([none.code, none.stdout], [2, ""]);
+  assertStringIncludes(none.stderr, "blocksweep: Cannot find 2 names\n");
+});
+
 Deno.test("query prints how connections ended, and fails", async () => {
   const freed = freePort();
   const closes = { accept: () => ({ opening: [], receive: () => ["close" as const] }) };

@@ -98,6 +98,12 @@ export const TARGETS = {
       help: "let names that are not local resolve to private addresses",
     },
     {
+      name: "strict",
+      commands: ["scan", "watch", "campaign submit"],
+      onResume: "free",
+      help: "refuse targets with a name that cannot be found; default: such names are left out",
+    },
+    {
       name: "i-have-permission",
       commands: ["scan", "crawl", "campaign submit"],
       onResume: "free",

@@ -101,7 +101,7 @@ export const TARGETS = {
       name: "strict",
       commands: ["scan", "watch", "campaign submit"],
       onResume: "free",
-      help: "refuse targets with a name that cannot be found; default: such names are left out",
+      help: "refuse targets with a name that cannot be found, in place of leaving the name out",
     },
     {
       name: "i-have-permission",

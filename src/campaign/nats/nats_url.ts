@@ -26,6 +26,8 @@ export interface NatsLocation {
 
 /** The port of NATS. */
 const DEFAULT_PORT = 4222;
+/** A comma before a scheme. Other commas are characters of a password. */
+const BETWEEN_URLS = /,(?=\s*[a-z]+:\/\/)/i;
 
 /**
  * Parses one or more URLs `nats://USER:PASSWORD@HOST:PORT`, with commas between them. `tls://`
@@ -44,7 +46,7 @@ const DEFAULT_PORT = 4222;
  * ```
  */
 export function parseNatsUrls(text: string): NatsLocation {
-  const urls = text.split(",").map((part) => parseUrl(part.trim()));
+  const urls = text.split(BETWEEN_URLS).map((part) => parseUrl(part.trim()));
   const access = new Set(urls.map(userinfo).filter((one) => one !== ""));
   const place = urls.map(placeOf).join(",");
   if (access.size > 1) {
@@ -78,7 +80,8 @@ function placeOf({ protocol, username, password, host }: URL): string {
 
 function parseUrl(text: string): URL {
   const url = URL.parse(text);
-  const isValid = url !== null && /^(?:nats|tls):$/.test(url.protocol) && url.hostname !== "" &&
+  const isValid = url !== null && /^(?:nats|tls):$/.test(url.protocol) &&
+    /^[^,]+$/.test(url.hostname) &&
     /^\/?$/.test(url.pathname) && url.search + url.hash === "" && isDecodable(url);
   if (isValid) return url;
   throw new InputError(

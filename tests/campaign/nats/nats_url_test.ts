@@ -36,6 +36,18 @@ Deno.test("several URLs have commas between them, and one user", () => {
   );
 });
 
+Deno.test("a comma in a password divides no URLs, and an invalid URL does not show it", () => {
+  const { servers, password, place } = parseNatsUrls("nats://ann:se,cr,et@a,tls://b");
+  assertEquals([servers, password], [["a:4222", "b:4222"], "se,cr,et"]);
+  assertEquals(place, "nats://ann@a,tls://b");
+  for (const url of ["nats://ann:se,cret@a/path", "nats://ann:se,cret@a:b", "ann:se,cret@a"]) {
+    const { message } = assertThrows(() => parseNatsUrls(url), InputError, "Invalid URL of NATS");
+    assertEquals(message.includes("cret"), false, message);
+  }
+  // A list of hosts is none of URLs.
+  assertThrows(() => parseNatsUrls("nats://a,b:4333"), InputError, "Invalid URL of NATS");
+});
+
 Deno.test("the advice about an invalid URL of NATS survives the redaction of messages", () => {
   const { message } = assertThrows(() => parseNatsUrls("nonsense"), InputError);
   assertEquals(redact(message, ["--nats", "nonsense"]), message);

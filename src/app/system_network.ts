@@ -44,7 +44,7 @@ export function systemNetwork(
     findService: serviceFinder({ note }),
     optOuts: {
       read: async () => await optOuts().read(),
-      note: (address) => optOuts().note(address),
+      note: (address, source) => optOuts().note(address, source),
       version: () => optOuts().version(),
     },
   };

@@ -13,17 +13,20 @@ import {
   text,
 } from "../core/checked_json.ts";
 import { InputError } from "../core/errors.ts";
-import { sleep, systemClock } from "../net/clock.ts";
-import { readEntry } from "./entries.ts";
+import { systemClock } from "../net/clock.ts";
+import type { OptOutSource } from "../net/network.ts";
+import { readEntry, type ReportSkipped } from "./entries.ts";
+import { FollowedBucket } from "./followed_bucket.ts";
 import {
   CAMPAIGN_NAME,
   campaignKey,
   CONTROL,
   MAX_PARTS,
+  OPT_OUTS,
   optOutKey,
   parseOptOutKey,
 } from "./names.ts";
-import type { KV, KvEntry, Received, WatchedEntry } from "./nats/client_types.ts";
+import type { KvEntry } from "./nats/client_types.ts";
 import type { Broker } from "./nats/connection.ts";
 import { brokerError, isWrongRevision } from "./nats/errors.ts";
 
@@ -56,71 +59,94 @@ const isEntry = objectOf({
   submittedAt: integer(),
 });
 
-/** Delay before a watch that failed is started again, milliseconds. */
-const RETRY_MS = 1000;
-/** Interval of checks whether the watch lags behind the bucket, milliseconds. */
-const CHECK_MS = 2000;
-
-interface Entries {
-  readonly campaigns: Map<string, CampaignEntry>;
-  readonly optOuts: Set<Address>;
+/** The entry of an address that opted out. */
+export interface OptOutEntry {
+  /** When it was added, Unix milliseconds of the clock of who added it. */
+  readonly at: number;
+  /** Who added it: a command, or the identity of a worker. */
+  readonly by: string;
 }
 
-/** The entries of the bucket, kept up to date. */
+/** Where an opt-out of a campaign comes from, for the opt-out file of a machine. */
+export function sourceOf({ by }: OptOutEntry): OptOutSource {
+  return { from: "NATS", why: `shared by ${by}` };
+}
+
+const isOptOut = objectOf({
+  at: integer(),
+  by: text(/^[\w -]{1,64}$/, "1 to 64 letters, digits, spaces, _ and -"),
+});
+
+function isOptOutText(json: string): boolean {
+  try {
+    isOptOut(parseJson(json), "");
+    return true;
+  } catch (error) {
+    if (error instanceof FieldError) return false;
+    throw error;
+  }
+}
+
+/** The campaigns and opt-outs, kept up to date. */
 export class Control implements AsyncDisposable {
   readonly #broker: Broker;
-  readonly #bucket: KV;
-  readonly #report: (line: string) => void;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners: Set<() => void>;
   readonly #disconnectListeners = new Set<() => void>();
-  /** Those who wait until entries are applied. */
-  readonly #waiting = new Set<() => void>();
   readonly #closing = new AbortController();
-  #entries: Entries = { campaigns: new Map(), optOuts: new Set() };
-  #watch: Received<WatchedEntry> | undefined;
-  /** The last revision that the watch delivered. */
-  #revision = 0;
-  /** The revision up to which the entries contain all changes. */
-  #applied = 0;
-  #followed: Promise<unknown> = Promise.resolve();
+  readonly #campaigns: FollowedBucket<Map<string, CampaignEntry>>;
+  readonly #optOuts: FollowedBucket<Map<Address, OptOutEntry>>;
+  readonly #reconnections: Promise<void>;
 
-  private constructor(broker: Broker, bucket: KV, report: (line: string) => void) {
+  private constructor(
+    broker: Broker,
+    campaigns: FollowedBucket<Map<string, CampaignEntry>>,
+    optOuts: FollowedBucket<Map<Address, OptOutEntry>>,
+    listeners: Set<() => void>,
+  ) {
     this.#broker = broker;
-    this.#bucket = bucket;
-    this.#report = report;
+    this.#campaigns = campaigns;
+    this.#optOuts = optOuts;
+    this.#listeners = listeners;
+    this.#reconnections = this.#restartAfterReconnections();
   }
 
   /**
    * Reads all entries, and follows their changes, also after the server was away.
    *
    * @param report Gets a line for each invalid entry.
-   * @throws InputError when the bucket cannot be read.
+   * @throws InputError when a bucket cannot be read.
    */
-  static async open(broker: Broker, report: (line: string) => void): Promise<Control> {
-    const control = new Control(broker, await broker.bucket(CONTROL), report);
-    const ready = Promise.withResolvers<void>();
-    const first = control.#follow(ready.resolve).catch(ready.reject);
-    try {
-      await ready.promise;
-    } catch (error) {
-      throw brokerError(error, broker.place);
-    }
-    control.#followed = Promise.all([
-      first.then(() => control.#followAgain()),
-      control.#restartAfterReconnections(),
-      control.#restartWhenBehind(),
-    ]);
-    return control;
+  static async open(broker: Broker, report: ReportSkipped): Promise<Control> {
+    const listeners = new Set<() => void>();
+    const onUpdate = () => [...listeners].forEach((listener) => listener());
+    const empty = <K, V>() => new Map<K, V>();
+    await using opening = new AsyncDisposableStack();
+    const campaigns = opening.use(
+      await FollowedBucket.open<Map<string, CampaignEntry>>(broker, CONTROL, {
+        empty,
+        apply: (entries, entry) => applyCampaign(entries, entry, report),
+        onUpdate,
+      }),
+    );
+    const optOuts = opening.use(
+      await FollowedBucket.open<Map<Address, OptOutEntry>>(broker, OPT_OUTS, {
+        empty,
+        apply: (entries, entry) => applyOptOut(entries, entry, report),
+        onUpdate,
+      }),
+    );
+    opening.move();
+    return new Control(broker, campaigns, optOuts, listeners);
   }
 
   /** The campaigns by name. */
   campaigns(): ReadonlyMap<string, CampaignEntry> {
-    return this.#entries.campaigns;
+    return this.#campaigns.state;
   }
 
   /** The addresses that opted out of all campaigns. */
-  optOuts(): ReadonlySet<Address> {
-    return this.#entries.optOuts;
+  optOuts(): ReadonlyMap<Address, OptOutEntry> {
+    return this.#optOuts.state;
   }
 
   /**
@@ -150,16 +176,11 @@ export class Control implements AsyncDisposable {
    * @returns `false` when the control is disposed of.
    */
   async whenCurrent(): Promise<boolean> {
-    const { signal } = this.#closing;
-    let state: { messages: number; last_seq: number } | undefined;
-    while (state === undefined && !signal.aborted) {
-      state = await this.#state().catch(() => undefined);
-      if (state === undefined) await sleep(systemClock, RETRY_MS, signal);
-    }
-    while (!signal.aborted && state!.messages > 0 && this.#applied < state!.last_seq) {
-      await new Promise<void>((resolve) => this.#waiting.add(resolve));
-    }
-    return !signal.aborted;
+    const current = await Promise.all([
+      this.#campaigns.whenCurrent(),
+      this.#optOuts.whenCurrent(),
+    ]);
+    return current.every((one) => one);
   }
 
   /**
@@ -171,7 +192,7 @@ export class Control implements AsyncDisposable {
   async add(name: string, entry: CampaignEntry): Promise<CampaignEntry> {
     return await this.#request(async () => {
       try {
-        await this.#bucket.create(campaignKey(name), JSON.stringify(entry));
+        await this.#campaigns.bucket.create(campaignKey(name), JSON.stringify(entry));
         return entry;
       } catch (error) {
         const found = isWrongRevision(error) ? await this.#read(name) : undefined;
@@ -195,7 +216,7 @@ export class Control implements AsyncDisposable {
         if (entry.state === state) return;
         if (entry.state === "cancelled") throw new InputError(`Campaign "${name}" is cancelled`);
         try {
-          await this.#bucket.update(
+          await this.#campaigns.bucket.update(
             campaignKey(name),
             JSON.stringify({ ...entry, state }),
             revision,
@@ -214,25 +235,41 @@ export class Control implements AsyncDisposable {
    * @throws InputError when the entry cannot be removed.
    */
   async remove(name: string): Promise<void> {
-    await this.#request(() => this.#bucket.purge(campaignKey(name)));
+    await this.#request(() => this.#campaigns.bucket.delete(campaignKey(name)));
   }
 
   /**
    * Adds an address that no campaign may probe any more.
    *
-   * @param by Who added it.
+   * @param by Who adds it.
    * @throws InputError when the entry cannot be written.
    */
   async addOptOut(address: Address, by: string): Promise<void> {
+    const key = optOutKey(address);
     const value = JSON.stringify({ at: systemClock.wall(), by });
-    await this.#request(() => this.#bucket.put(optOutKey(address), value));
+    const { bucket } = this.#optOuts;
+    await this.#request(async () => {
+      try {
+        await bucket.create(key, value);
+      } catch (error) {
+        const found = await bucket.get(key);
+        if (found === null) throw error;
+        if (isOptOutText(found.string())) return;
+        // The stream keeps the first value of a key, also one that is no opt-out.
+        const filter = `$KV.${OPT_OUTS}.${key}`;
+        await this.#broker.jsm.streams.purge(`KV_${OPT_OUTS}`, { filter });
+        await bucket.create(key, value);
+      }
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    this.#wake();
-    this.#watch?.stop();
-    await this.#followed;
+    await Promise.all([
+      this.#campaigns[Symbol.asyncDispose](),
+      this.#optOuts[Symbol.asyncDispose](),
+      this.#reconnections,
+    ]);
   }
 
   async #request<T>(work: () => Promise<T>): Promise<T> {
@@ -244,7 +281,7 @@ export class Control implements AsyncDisposable {
   }
 
   async #read(name: string): Promise<{ entry: CampaignEntry; revision: number } | undefined> {
-    const found = await this.#bucket.get(campaignKey(name));
+    const found = await this.#campaigns.bucket.get(campaignKey(name));
     if (found === null || found.operation !== "PUT") return undefined;
     try {
       return { entry: isEntry(parseJson(found.string()), ""), revision: found.revision };
@@ -254,51 +291,6 @@ export class Control implements AsyncDisposable {
     }
   }
 
-  /** Watches the bucket until the watch ends. The entries are replaced once all of them are read. */
-  async #follow(onRead: () => void): Promise<void> {
-    const watch = await this.#bucket.watch();
-    this.#watch = watch;
-    const state = await this.#state();
-    const entries: Entries = { campaigns: new Map(), optOuts: new Set() };
-    let isRead = false;
-    const update = () => {
-      isRead = true;
-      this.#entries = entries;
-      onRead();
-      for (const listener of [...this.#listeners]) listener();
-      this.#applied = this.#revision;
-      this.#wake();
-    };
-    if (state.messages === 0) update();
-    if (this.#closing.signal.aborted) return watch.stop();
-    for await (const entry of watch) {
-      this.#apply(entries, entry);
-      this.#revision = entry.revision;
-      if (isRead || entry.isUpdate || entry.revision >= state.last_seq) update();
-    }
-  }
-
-  #wake(): void {
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
-  }
-
-  async #followAgain(): Promise<void> {
-    while (!this.#closing.signal.aborted) {
-      try {
-        await this.#follow(() => {});
-      } catch {
-        // The server is away, or has no leader. The entries that were read stay.
-        await sleep(systemClock, RETRY_MS, this.#closing.signal);
-      }
-    }
-  }
-
-  async #state() {
-    return (await this.#broker.jsm.streams.info(`KV_${CONTROL}`)).state;
-  }
-
-  /** A watch notices after 10 s that its server was away, so it is started again. */
   async #restartAfterReconnections(): Promise<void> {
     const statuses = this.#broker.connection.status()[Symbol.asyncIterator]();
     const closed = Promise.withResolvers<undefined>();
@@ -307,35 +299,41 @@ export class Control implements AsyncDisposable {
       const next = await Promise.race([statuses.next(), closed.promise]);
       if (next === undefined || next.done) break;
       const { type } = next.value;
-      if (type === "reconnect") this.#watch?.stop();
+      if (type === "reconnect") {
+        this.#campaigns.restart();
+        this.#optOuts.restart();
+      }
       if (type === "disconnect") this.#disconnectListeners.forEach((listener) => listener());
     }
     void statuses.return?.();
   }
+}
 
-  /** If the server of a cluster that feeds a watch is killed, the watch stands still for a minute. */
-  async #restartWhenBehind(): Promise<void> {
-    for (let before = 0; !this.#closing.signal.aborted;) {
-      await sleep(systemClock, CHECK_MS, this.#closing.signal);
-      const last = await this.#state().then(({ last_seq }) => last_seq, () => 0);
-      if (this.#revision < before && before <= last) this.#watch?.stop();
-      before = last;
-    }
-  }
+function applyCampaign(
+  campaigns: Map<string, CampaignEntry>,
+  entry: KvEntry,
+  report: ReportSkipped,
+): void {
+  const [, name] = /^campaign\.(.*)$/.exec(entry.key) ?? [];
+  if (name !== undefined) campaigns.delete(name);
+  if (entry.operation !== "PUT") return;
+  readEntry(CONTROL, entry, () => {
+    if (name === undefined) throw new FieldError("its name is unknown");
+    if (!CAMPAIGN_NAME.test(name)) throw new FieldError("it is not the name of a campaign");
+    campaigns.set(name, isEntry(parseJson(entry.string()), ""));
+  }, report);
+}
 
-  #apply({ campaigns, optOuts }: Entries, entry: KvEntry): void {
-    const { key, operation } = entry;
-    const address = parseOptOutKey(key);
-    // An opt-out counts whatever its value is.
-    if (address !== undefined && operation === "PUT") return void optOuts.add(address);
-    if (address !== undefined) return void optOuts.delete(address);
-    const [, name] = /^campaign\.(.*)$/.exec(key) ?? [];
-    if (name !== undefined) campaigns.delete(name);
-    if (operation !== "PUT") return;
-    readEntry(CONTROL, entry, () => {
-      if (name === undefined) throw new FieldError("its name is unknown");
-      if (!CAMPAIGN_NAME.test(name)) throw new FieldError("it is not the name of a campaign");
-      campaigns.set(name, isEntry(parseJson(entry.string()), ""));
-    }, this.#report);
-  }
+/** The bucket keeps the first value of each key, so that nobody takes an opt-out back. */
+function applyOptOut(
+  optOuts: Map<Address, OptOutEntry>,
+  entry: KvEntry,
+  report: ReportSkipped,
+): void {
+  if (entry.operation !== "PUT") return;
+  readEntry(OPT_OUTS, entry, () => {
+    const address = parseOptOutKey(entry.key);
+    if (address === undefined) throw new FieldError("it is not the key of an address");
+    optOuts.set(address, isOptOut(parseJson(entry.string()), ""));
+  }, report);
 }

@@ -12,8 +12,10 @@ export { CAMPAIGN_NAME, MAX_PARTS };
 export const TASKS = "BS_TASKS";
 /** The stream of results, which collectors read. */
 export const RESULTS = "BS_RESULTS";
-/** The bucket of the campaigns' states, and of opt-outs. */
+/** The bucket of the campaigns' states. */
 export const CONTROL = "BS_CONTROL";
+/** The bucket of opt-outs. Workers write it, so it is not that of campaigns. */
+export const OPT_OUTS = "BS_OPT_OUTS";
 /** The bucket of leases and workers. */
 export const LEASES = "BS_LEASES";
 /** The store of the campaigns' specifications. */
@@ -107,12 +109,11 @@ export function workerKey(worker: string): string {
 /** The key of an opt-out: the address as 8 or 32 hexadecimal digits. */
 export function optOutKey(address: Address): string {
   const digits = typeof address === "number" ? 8 : 32;
-  return `optout.${address.toString(16).padStart(digits, "0")}`;
+  return address.toString(16).padStart(digits, "0");
 }
 
 /** Parses the key of an opt-out; `undefined` when it is none. */
 export function parseOptOutKey(key: string): Address | undefined {
-  const [, digits] = /^optout\.([\da-f]{8}|[\da-f]{32})$/.exec(key) ?? [];
-  if (digits === undefined) return undefined;
-  return digits.length === 8 ? parseInt(digits, 16) : BigInt(`0x${digits}`);
+  if (!/^(?:[\da-f]{8}|[\da-f]{32})$/.test(key)) return undefined;
+  return key.length === 8 ? parseInt(key, 16) : BigInt(`0x${key}`);
 }

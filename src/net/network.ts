@@ -47,12 +47,20 @@ export interface LocalSockets {
   readonly openGroup: (group: MulticastGroup) => Promise<DatagramSocket>;
 }
 
+/** Who added an opt-out, and why. */
+export interface OptOutSource {
+  /** Who asked for it, or shared it. */
+  readonly from: string;
+  /** The reason. */
+  readonly why: string;
+}
+
 /** A list of addresses that opted out of scans. */
 export interface OptOutList {
   /** Reads the addresses of the list. */
   readonly read: () => Promise<readonly Range[]>;
-  /** Adds an address to the list. */
-  readonly note: (address: Address) => void;
+  /** Adds an address to the list. Default of `source`: the server's own marker. */
+  readonly note: (address: Address, source?: OptOutSource) => void;
   /**
    * A text that differs after the list has changed. Scans and watches that run compare it each second.
    * Default: the list is read when a scan or watch begins.

@@ -1,8 +1,13 @@
 /** The users of data/campaign/nats.conf: what each may do, over TLS with an authority of our own. */
-import type { NatsConnection } from "npm:@nats-io/transport-node@3.4.0";
+import { headers, type NatsConnection } from "npm:@nats-io/transport-node@3.4.0";
 import { assertEquals } from "@std/assert";
 import type { Broker } from "../../src/campaign/nats/connection.ts";
-import { ensureResultConsumer } from "../../src/campaign/nats/topology.ts";
+import { CONTROL, OPT_OUTS } from "../../src/campaign/names.ts";
+import {
+  ensureResultConsumer,
+  ensureTaskConsumer,
+  ensureTopology,
+} from "../../src/campaign/nats/topology.ts";
 import { run, SCAN } from "../cli/program.ts";
 import { natsTest } from "./nats_server.ts";
 import { type Secured, startSecured, type User, USERS } from "./secured_server.ts";
@@ -26,6 +31,7 @@ const PERMITTED: Readonly<Record<string, readonly User[]>> = {
   "$JS.API.STREAM.PURGE.BS_RESULTS": ["collector", "submitter"],
   "$JS.API.STREAM.PURGE.KV_BS_CONTROL": [],
   "$JS.API.STREAM.PURGE.KV_BS_LEASES": ["submitter"],
+  "$JS.API.STREAM.PURGE.KV_BS_OPT_OUTS": ["submitter"],
   // Tasks
   "bs.tasks.lab": ["submitter"],
   "$JS.API.CONSUMER.CREATE.BS_TASKS.work-lab": ["submitter"],
@@ -45,7 +51,7 @@ const PERMITTED: Readonly<Record<string, readonly User[]>> = {
   // States, opt-outs, leases and specifications
   "$KV.BS_CONTROL.campaign.lab": ["submitter"],
   "$KV.BS_CONTROL.other": ["submitter"],
-  "$KV.BS_CONTROL.optout.0a000001": ["submitter", "worker"],
+  "$KV.BS_OPT_OUTS.0a000001": ["submitter", "worker"],
   "$KV.BS_LEASES.lease.lab.1": ["submitter", "worker"],
   "$KV.BS_LEASES.worker.1": ["worker"],
   "$KV.BS_LEASES.other": [],
@@ -99,6 +105,118 @@ natsTest("no user receives messages that others get", async () => {
   }
 });
 
+/** A user's connection, with its replies in an inbox. */
+async function connectionOf(secured: Secured, user: User) {
+  const broker = await secured.connect(user);
+  const connection = broker.connection as unknown as NatsConnection;
+  const send = async (subject: string, reply: string, body = "", header?: [string, string]) => {
+    const sent = headers();
+    if (header !== undefined) sent.set(...header);
+    connection.publish(subject, body, { reply, headers: sent });
+    // The server handles the messages of a connection in order.
+    await connection.request("$JS.API.INFO", "", { timeout: 10_000 });
+  };
+  return { broker, send };
+}
+
+/**
+ * What a hostile program could have changed: the numbers of messages that the streams have got, except
+ * those of this function, the number of tasks that are delivered, and two entries.
+ */
+function observer({ js, jsm, bucket }: Broker) {
+  let round = 0;
+  return async () => {
+    const optOut = `0b${String(++round).padStart(6, "0")}`;
+    const subjects = ["bs.tasks.mark", "bs.results.lab.1.cancelled", "$O.BS_SPECS.M.mark"];
+    const keys = ["BS_CONTROL.mark", `BS_OPT_OUTS.${optOut}`, "BS_LEASES.lease.mark.1"];
+    // A stream stores its messages in order: the confirmed one is after those that were sent before.
+    const acks = await Promise.all(
+      [...subjects, ...keys.map((key) => `$KV.${key}`)].map((subject) => js.publish(subject, "x")),
+    );
+    const { num_ack_pending } = await jsm.consumers.info("BS_TASKS", "work-lab");
+    const entries = [
+      await (await bucket(CONTROL)).get("campaign.lab"),
+      await (await bucket(OPT_OUTS)).get("0a000001"),
+    ];
+    const values = entries.map((entry) => entry?.string());
+    return { got: acks.map(({ seq }) => seq - round), delivered: num_ack_pending, values };
+  };
+}
+
+natsTest(
+  "no user writes through replies, consumers or headers what it may not publish",
+  async () => {
+    await using secured = await startSecured();
+    await using submitter = await secured.connect("submitter");
+    await ensureTopology(submitter, { replicas: 1, resultsLimit: 2 ** 26 });
+    await ensureTaskConsumer(submitter, "lab", { ackWaitMs: 30_000, maxRunning: 9 });
+    for (const task of ["a", "b"]) await submitter.js.publish("bs.tasks.lab", task);
+    await (await submitter.bucket(CONTROL)).put("campaign.lab", "{}");
+    await (await submitter.bucket(OPT_OUTS)).put("0a000001", "{}");
+    const observe = observer(submitter);
+    const before = await observe();
+    const places = [
+      ...["$KV.BS_CONTROL.campaign.lab", "bs.tasks.lab", "$O.BS_SPECS.M.x"],
+      ...["$JS.API.STREAM.PURGE.BS_RESULTS", "$JS.API.STREAM.DELETE.KV_BS_CONTROL"],
+      "$JS.API.CONSUMER.MSG.NEXT.BS_TASKS.work-lab",
+    ];
+    /** Places that a worker may write itself. */
+    const ofWorkers = [
+      "$KV.BS_OPT_OUTS.0a000001",
+      "$KV.BS_LEASES.lease.lab.1",
+      "bs.results.lab.1.rows",
+    ];
+    for (const user of ["watcher", "collector", "worker"] as const) {
+      const { broker, send } = await connectionOf(secured, user);
+      await using _ = broker;
+      const info = "$JS.API.STREAM.INFO.BS_TASKS";
+      for (const [i, place] of [...places, ...user === "worker" ? [] : ofWorkers].entries()) {
+        await send(info, place);
+        await send(info, place, "", ["Nats-Rollup", "all"]);
+        await send(info, place, "", ["Nats-Request-Info", '{"acc":"STATE","svc":"STATE"}']);
+        const name = `${user}${i}`;
+        const config = {
+          name,
+          deliver_subject: place,
+          deliver_policy: "all",
+          ack_policy: "explicit",
+        };
+        const options = { mem_storage: true, inactive_threshold: 60e9, headers_only: i % 2 === 0 };
+        const body = { stream_name: "KV_BS_CONTROL", config: { ...config, ...options } };
+        const subject = `$JS.API.CONSUMER.CREATE.KV_BS_CONTROL.${name}`;
+        await send(subject, `_INBOX.${user}.x`, JSON.stringify(body));
+      }
+      assertEquals(await observe(), before, user);
+    }
+    const { broker, send } = await connectionOf(secured, "worker");
+    await using _ = broker;
+    // The confirmation of a message, and a task, go to the subject of the reply too.
+    for (const place of places) {
+      await send("bs.results.lab.1.rows", place, "x");
+      await send(
+        "$JS.API.CONSUMER.MSG.NEXT.BS_TASKS.work-lab",
+        place,
+        '{"batch":1,"no_wait":true}',
+      );
+    }
+    const { got, values } = await observe();
+    assertEquals(got, before.got.with(1, before.got[1] + places.length));
+    assertEquals(values, before.values);
+  },
+);
+
+Deno.test("the accounts of the configuration import what their users may publish", async () => {
+  const file = new URL("../../data/campaign/nats.conf", import.meta.url);
+  const config = (await Deno.readTextFile(file)).replaceAll(/^ *#.*$/gm, "");
+  for (const user of USERS) {
+    const [, allowed] = new RegExp(`^${user} = \\{\\s*publish: \\[([^\\]]*)`, "m").exec(config)!;
+    const [, account] = new RegExp(`^  ${user.toUpperCase()} \\{([^]*?)^  \\}`, "m").exec(config)!;
+    const quoted = (text: string) => [...text.matchAll(/"([^"]+)"/g)].map(([, one]) => one);
+    const imports = [...account.matchAll(/\{ service: .*? subject: ("[^"]+")/g)];
+    assertEquals(imports.flatMap(([, one]) => quoted(one)).sort(), quoted(allowed).sort(), user);
+  }
+});
+
 /** Runs a command of campaigns as a user. */
 async function campaign(secured: Secured, user: User, ...words: string[]) {
   const access = ["--nats", secured.url(user), "--nats-ca", secured.natsCa];
@@ -134,7 +252,7 @@ natsTest(
     const optedOut = await campaign(secured, "collector", "opt-out", "127.1.0.9");
     assertEquals([optedOut.code, optedOut.stderr], [
       2,
-      forbidden("collector", "$KV.BS_CONTROL.optout.7f010009"),
+      forbidden("collector", "$KV.BS_OPT_OUTS.7f010009"),
     ]);
     for (
       const words of [["pause", "lab"], ["resume", "lab"], ["opt-out", "127.1.0.9"], [

@@ -8,6 +8,7 @@ import { nodePath, resolvePath } from "../../core/node_modules.ts";
 import { type Address, formatAddress, isLoopback, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { decodeLatin1, oneLine } from "../../core/text.ts";
+import type { OptOutSource } from "../../net/network.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
 import { LINE_END, parseTargets, withLocation } from "../../targets/parse.ts";
 import { type Range, unmapped } from "../../targets/ranges.ts";
@@ -120,6 +121,9 @@ export class PartlyReadOptOuts extends InputError {
 /** A last line without a line end counts when it has stayed the same for this time, milliseconds. */
 const SETTLED_MS = 1000;
 
+/** The source of an opt-out that a server itself shows. */
+const MARKER: OptOutSource = { from: "the server", why: "marker in its MOTD" };
+
 /** The file in the configuration folder that keeps addresses that opted out. */
 export class OptOutFile {
   readonly #path: string;
@@ -136,7 +140,7 @@ export class OptOutFile {
   #settled = 0;
   readonly #noted = new Set<Address>();
   /** Addresses that are to be appended. */
-  #pending: Address[] = [];
+  #pending: { readonly address: Address; readonly source: OptOutSource }[] = [];
   #warned = false;
 
   /**
@@ -304,16 +308,16 @@ export class OptOutFile {
    * Adds an address, loopback excepted. Addresses that are added in one event loop iteration are
    * appended together, in a microtask: a program that exits right afterwards loses none.
    */
-  note(address: Address): void {
+  note(address: Address, source = MARKER): void {
     if (isLoopback(address) || this.#noted.has(address)) return;
     this.#noted.add(address);
-    if (this.#pending.push(address) === 1) queueMicrotask(() => this.#write());
+    if (this.#pending.push({ address, source }) === 1) queueMicrotask(() => this.#write());
   }
 
   #write(): void {
     const date = today();
-    const lines = this.#pending.map((one) =>
-      optOutLine(formatAddress(one), date, "the server", "marker in its MOTD")
+    const lines = this.#pending.map(({ address, source: { from, why } }) =>
+      optOutLine(formatAddress(address), date, from, why)
     );
     this.#pending = [];
     try {

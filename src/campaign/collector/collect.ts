@@ -15,6 +15,7 @@ import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { openStore } from "../../store/open_store.ts";
 import { readCollectorIdentity } from "../../store/parts/campaign_scan.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
+import { AddressSet } from "../../targets/ranges.ts";
 import { Control } from "../control.ts";
 import { connectBroker } from "../nats/connection.ts";
 import { checkTopology } from "../nats/topology.ts";
@@ -98,9 +99,11 @@ export async function collect(
   if (campaign !== undefined && typeof await campaigns.begun(campaign) === "string") {
     throw new InputError(`Cannot collect campaign "${campaign}" with this program`);
   }
+  const { optOuts } = networkOf(context, rest.optOutFile);
+  const listed = new AddressSet(await optOuts.read());
   const collector = new Collector({
     ...{ ...shared, campaigns, leases, identity, signal, everyMs, onRound },
-    optOuts: networkOf(context, rest.optOutFile).optOuts,
+    optOuts: { listed, note: (address, source) => optOuts.note(address, source) },
     async onFinished() {
       if (keep === undefined) return;
       report(prunedLine(await pruneOnce(place, { observations: keep }, environment, report)));

@@ -12,7 +12,8 @@ import { writeOptOuts } from "../../store/opt_outs.ts";
 import { writeCampaignBatch } from "../../store/parts/campaign_scan.ts";
 import { finishScan } from "../../store/parts/finish_scan.ts";
 import type { PartUpdate } from "../../store/parts/scan_parts.ts";
-import type { Control } from "../control.ts";
+import type { AddressSet } from "../../targets/ranges.ts";
+import { type Control, sourceOf } from "../control.ts";
 import { resultConsumer, RESULTS, resultSubjects } from "../names.ts";
 import type { Consumer, JsMsg } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
@@ -44,8 +45,8 @@ export interface CollectorOptions {
   readonly leases: LeaseWatch;
   /** The identity of the database's collectors, by which the consumer is named. */
   readonly identity: string;
-  /** The opt-out file of this machine. */
-  readonly optOuts: Pick<OptOutList, "note">;
+  /** The opt-out file of this machine, and what it contained at the start. */
+  readonly optOuts: Pick<OptOutList, "note"> & { readonly listed: Pick<AddressSet, "has"> };
   readonly downAfter: number;
   readonly clock: Clock;
   /** Ends the collector after the batch that it writes. */
@@ -243,11 +244,11 @@ export class Collector {
   /** Writes the addresses that have opted out of campaigns since the last time. */
   async #writeOptOuts(): Promise<void> {
     const { control, patient, optOuts, clock } = this.options;
-    const fresh = [...control.optOuts()].filter((address) => !this.#optedOut.has(address));
+    const fresh = [...control.optOuts()].filter(([address]) => !this.#optedOut.has(address));
     if (fresh.length === 0) return;
     const { database } = patient;
     const at = Math.round(clock.wall());
-    const rows = fresh.map((address) => ({ address, at }));
+    const rows = fresh.map(([address]) => ({ address, at }));
     const isWritten = await patient.run(() =>
       database.transaction(async () => {
         await writeOptOutEvents(database, await writeOptOuts(database, rows), null);
@@ -255,8 +256,8 @@ export class Collector {
       })
     );
     if (!isWritten) return;
-    for (const address of fresh) {
-      optOuts.note(address);
+    for (const [address, entry] of fresh) {
+      if (!optOuts.listed.has(address)) optOuts.note(address, sourceOf(entry));
       this.#optedOut.add(address);
     }
   }
@@ -300,7 +301,7 @@ export class Collector {
     const ended = await patient.run(() =>
       finishScan(patient.database, {
         ...{ id, since, at: Math.round(clock.wall()), downAfter },
-        coverage: (parts) => campaign.coverage(parts, control.optOuts()),
+        coverage: (parts) => campaign.coverage(parts, control.optOuts().keys()),
       })
     );
     if (ended === undefined) return false;

@@ -128,6 +128,8 @@ export interface StreamConfig {
   num_replicas: number;
   /** Whether a message may replace all earlier ones of its subject. */
   allow_rollup_hdrs: boolean;
+  /** Whether a message of a subject that has `max_msgs_per_subject` is refused. Default: false. */
+  discard_new_per_subject?: boolean;
 }
 
 /** The state of a stream. */
@@ -206,7 +208,6 @@ export interface KV {
   create(key: string, value: Payload): Promise<number>;
   update(key: string, value: Payload, version: number, timeout?: number): Promise<number>;
   delete(key: string): Promise<void>;
-  purge(key: string): Promise<void>;
   keys(filter?: string): Promise<Received<string>>;
   /** All entries; it ends after the last one. */
   history(options?: { key?: string }): Promise<Received<KvEntry>>;

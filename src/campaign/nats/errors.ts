@@ -106,7 +106,7 @@ function brokerReason(error: Error): string {
   if (violation !== undefined) return violation;
   const lacksStorage = error.message.includes("insufficient storage");
   if (CODES.noStorage.includes(code) || lacksStorage) {
-    return "its storage for JetStream is smaller than --results-limit";
+    return "its storage for JetStream is too small for --results-limit and 424 MiB of buckets";
   }
   if (code === CODES.noCluster || code === CODES.noPeers) {
     return "--replicas 3 needs a cluster of three servers with JetStream";

@@ -7,6 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import {
   CONTROL,
   LEASES,
+  OPT_OUTS,
   resultConsumer,
   RESULTS,
   resultSubjects,
@@ -30,19 +31,32 @@ export interface TopologyOptions {
 const [SECOND, HOUR, DAY] = [1, 3600, 86_400].map((seconds) => seconds * 1e9);
 
 /** Fields that are the same for all programs: a stream with others belongs to somebody else. */
-const OWN_FIELDS = ["subjects", "retention", "discard", "max_msgs_per_subject"] as const;
+const OWN_FIELDS = [
+  "subjects",
+  "retention",
+  "discard",
+  "max_msgs_per_subject",
+  "allow_rollup_hdrs",
+  "discard_new_per_subject",
+] as const;
 
 type OwnStream = Partial<StreamConfig> & Pick<StreamConfig, "name" | typeof OWN_FIELDS[number]>;
 
-/** The stream of a bucket, as clients of NATS expect it. */
-function bucket(name: string): OwnStream {
+/** Who may write one key could erase all with the header `Nats-Rollup: all`. Nobody needs it there. */
+const NO_ROLLUP = { allow_rollup_hdrs: false, discard_new_per_subject: false } as const;
+
+const MIB = 2 ** 20;
+
+/** The stream of a bucket of at most some MiB, as clients of NATS expect it. */
+function bucket(name: string, mebibytes: number): OwnStream {
   return {
     name: `KV_${name}`,
     subjects: [`$KV.${name}.>`],
     retention: "limits",
     discard: "new",
     max_msgs_per_subject: 1,
-    allow_rollup_hdrs: true,
+    max_bytes: mebibytes * MIB,
+    ...NO_ROLLUP,
   };
 }
 
@@ -53,6 +67,7 @@ const STREAMS: readonly OwnStream[] = [
     retention: "workqueue",
     discard: "old",
     max_msgs_per_subject: -1,
+    ...NO_ROLLUP,
     duplicate_window: DAY,
   },
   {
@@ -61,17 +76,23 @@ const STREAMS: readonly OwnStream[] = [
     retention: "limits",
     discard: "new",
     max_msgs_per_subject: -1,
+    ...NO_ROLLUP,
     duplicate_window: HOUR,
   },
-  bucket(CONTROL),
-  { ...bucket(LEASES), max_age: 30 * DAY },
+  bucket(CONTROL, 8),
+  // The first value of a key stays: no worker takes an opt-out back.
+  { ...bucket(OPT_OUTS, 32), discard_new_per_subject: true },
+  { ...bucket(LEASES, 128), max_age: 30 * DAY },
   {
     name: `OBJ_${SPECS}`,
     subjects: [`$O.${SPECS}.C.>`, `$O.${SPECS}.M.>`],
     retention: "limits",
     discard: "new",
     max_msgs_per_subject: -1,
+    max_bytes: 256 * MIB,
+    // Only submitters write here, with a rollup of the object's name.
     allow_rollup_hdrs: true,
+    discard_new_per_subject: false,
   },
 ];
 
@@ -139,7 +160,7 @@ async function create(broker: Broker, stream: OwnStream): Promise<StreamConfig> 
 
 function checkOwn({ place }: Broker, own: OwnStream, found: StreamConfig): void {
   for (const field of OWN_FIELDS) {
-    const [is, wanted] = [`${found[field]}`, `${own[field]}`];
+    const [is, wanted] = [`${found[field] ?? false}`, `${own[field]}`];
     if (is === wanted) continue;
     throw new InputError(
       `Cannot use NATS at "${place}": the stream ${own.name} is not one of blocksweep: ` +

@@ -12,7 +12,7 @@ import { orderDigest } from "../../app/resume/scan_configuration.ts";
 import { composeTargets } from "../../app/targets/find_targets.ts";
 import { InputError } from "../../core/errors.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
-import { type CampaignEntry, Control } from "../control.ts";
+import { type CampaignEntry, Control, sourceOf } from "../control.ts";
 import type { ReportSkipped } from "../entries.ts";
 import { hasEnded } from "../lease_value.ts";
 import { leaseKeys, TASKS, taskSubject } from "../names.ts";
@@ -178,7 +178,9 @@ async function shareOptOuts(
   { named: { optedOut }, network }: PreparedCampaign,
 ): Promise<void> {
   const own = new AddressSet(optedOut);
-  for (const address of control.optOuts()) if (!own.has(address)) network.optOuts.note(address);
+  for (const [address, entry] of control.optOuts()) {
+    if (!own.has(address)) network.optOuts.note(address, sourceOf(entry));
+  }
   const shared = control.optOuts();
   const single = optedOut.filter(({ start, end }: Range) => BigInt(end) - BigInt(start) === 1n);
   const missing = single.filter(({ start }) => !shared.has(start));

@@ -191,7 +191,7 @@ export class PartRun {
       abandon: dropped,
       onStart: (controls) => {
         this.controls = controls;
-        for (const address of worker.control.optOuts()) controls.optOut(address);
+        for (const address of worker.control.optOuts().keys()) controls.optOut(address);
       },
     };
     if (lease.value.tries > MAX_TRIES) return await this.#poison(held);

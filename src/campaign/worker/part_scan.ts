@@ -134,7 +134,7 @@ class LeaseCheckpointer implements Checkpointer {
     const { abandon } = this.held;
     while (!control.optOuts().has(address) && !abandon.aborted) {
       try {
-        return await control.addOptOut(address, worker);
+        return await control.addOptOut(address, `worker ${worker}`);
       } catch {
         await sleep(clock, RETRY_MS, abandon); // the server does not reply
       }

@@ -100,10 +100,10 @@ export async function work(given: GivenOptions, surroundings: WorkSurroundings):
 function optOutsOf(control: Control, file: OptOutList | undefined): OptOutList {
   return {
     read: async () => [
-      ...Array.from(control.optOuts(), rangeOfOne),
+      ...Array.from(control.optOuts().keys(), rangeOfOne),
       ...await file?.read() ?? [],
     ],
-    note: (address) => file?.note(address),
+    note: (address, source) => file?.note(address, source),
     version: file?.version,
   };
 }
@@ -132,7 +132,8 @@ class JobPool {
   /** Number of parts that failed one after the other, and when the next one may be taken. */
   #failures = 0;
   #resumesAt = -Infinity;
-  readonly #shared = new Set<Address>();
+  /** The opt-outs that running parts have. One that was removed and added again is new. */
+  #shared: ReadonlySet<Address> = new Set();
   /** The index of the campaign that gets the next free slot. */
   #turn = 0;
 
@@ -176,9 +177,10 @@ class JobPool {
     for (const [name, entry] of entries) {
       if (!this.#jobs.has(name)) this.#jobs.set(name, new CampaignJob(this.worker, name, entry));
     }
-    for (const address of control.optOuts()) {
-      if (this.#shared.has(address)) continue;
-      this.#shared.add(address);
+    const before = this.#shared;
+    this.#shared = new Set(control.optOuts().keys());
+    for (const address of this.#shared) {
+      if (before.has(address)) continue;
       for (const job of this.#jobs.values()) job.optOut(address);
     }
   }

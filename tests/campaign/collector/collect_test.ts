@@ -254,11 +254,19 @@ collectorTest("a collector goes on after its NATS server was killed", async (lab
 collectorTest("opt-outs are written into the database and the opt-out file", async (lab) => {
   await lab.submit();
   await lab.rows(1, [row(PART_1)]);
-  await lab.control.addOptOut(PART_1, "w1");
-  const collector = lab.collector();
-  await until(async () => (await counts(lab, "opt_outs"))[0] === 1);
-  await collector.stop();
-  assertStringIncludes(await Deno.readTextFile(`${lab.folder}/out.txt`), "10.0.0.1");
+  await Deno.writeTextFile(`${lab.folder}/out.txt`, "10.0.0.8/30  of its owner\n");
+  for (const [i, by] of ["worker w1", "campaign opt-out", "x"].entries()) {
+    await lab.control.addOptOut(PART_1 + i * 4, by); // the last one is in the file
+    const collector = lab.collector();
+    await until(async () => (await counts(lab, "opt_outs"))[0] === i + 1);
+    await collector.stop();
+  }
+  const lines = (await Deno.readTextFile(`${lab.folder}/out.txt`)).trim().split("\n");
+  assertEquals(lines.map((line) => line.replace(/\b20[\d-]{8}\b/, "DATE")), [
+    "10.0.0.8/30  of its owner",
+    "10.0.0.1  DATE  NATS  shared by worker w1",
+    "10.0.0.5  DATE  NATS  shared by campaign opt-out",
+  ]);
 });
 
 collectorTest("results of another version's campaign hold back no other campaign", async (lab) => {

@@ -38,6 +38,14 @@ natsTest("a submitter creates streams and buckets, and others find them", async 
   assertEquals([tasks.config.retention, tasks.config.duplicate_window], ["workqueue", 86_400e9]);
   const leases = await broker.jsm.streams.info("KV_BS_LEASES");
   assertEquals(leases.config.max_age, 30 * 86_400e9);
+  const sizes = [["KV_BS_CONTROL", 8], ["KV_BS_OPT_OUTS", 32], ["KV_BS_LEASES", 128], [
+    "OBJ_BS_SPECS",
+    256,
+  ]] as const;
+  for (const [name, mebibytes] of sizes) {
+    const { config } = await broker.jsm.streams.info(name);
+    assertEquals(config.max_bytes, mebibytes * 2 ** 20, name);
+  }
 
   const control = await broker.bucket("BS_CONTROL");
   const revision = await control.create("a", "1");
@@ -94,6 +102,11 @@ natsTest("streams and buckets of somebody else are refused with their names", as
   await refused("BS_RESULTS", 'its discard is "old", and must be "new"');
   await broker.jsm.streams.add({ name: "KV_BS_CONTROL", subjects: ["$KV.BS_CONTROL.>"] });
   await refused("KV_BS_CONTROL", 'its discard is "old", and must be "new"');
+  await broker.jsm.streams.add({
+    ...{ name: "KV_BS_OPT_OUTS", subjects: ["$KV.BS_OPT_OUTS.>"], discard: "new" },
+    ...{ max_msgs_per_subject: 1, allow_rollup_hdrs: true },
+  });
+  await refused("KV_BS_OPT_OUTS", 'its allow_rollup_hdrs is "true", and must be "false"');
   await ensureTopology(broker, OPTIONS);
   await broker.jsm.streams.delete("KV_BS_LEASES");
   await broker.jsm.streams.add({ name: "KV_BS_LEASES", subjects: ["x"] });
@@ -118,7 +131,7 @@ natsTest("too few servers and too little storage are refused", async () => {
   );
   assertEquals(
     await refusal(broker, ensureTopology(broker, { ...OPTIONS, resultsLimit: 2 ** 50 })),
-    "its storage for JetStream is smaller than --results-limit",
+    "its storage for JetStream is too small for --results-limit and 424 MiB of buckets",
   );
 });
 
@@ -127,7 +140,7 @@ natsTest("a cluster stores each message on three servers, within its storage", a
   await using broker = await connect(cluster[0]);
   assertEquals(
     await refusal(broker, ensureTopology(broker, { replicas: 3, resultsLimit: 2 ** 50 })),
-    "its storage for JetStream is smaller than --results-limit",
+    "its storage for JetStream is too small for --results-limit and 424 MiB of buckets",
   );
   await ensureTopology(broker, { replicas: 3, resultsLimit: 2 ** 20 });
   const { config, cluster: raft } = await broker.jsm.streams.info("BS_TASKS");

@@ -4,7 +4,7 @@
  * Covers src/campaign/worker/.
  */
 import { assert, assertEquals, assertRejects, fail } from "@std/assert";
-import { Control } from "../../../src/campaign/control.ts";
+import { type CampaignState, Control } from "../../../src/campaign/control.ts";
 import { formatLeaseValue, type LeaseValue, UNTAKEN } from "../../../src/campaign/lease_value.ts";
 import {
   leaseKey,
@@ -15,6 +15,7 @@ import {
   taskSubject,
 } from "../../../src/campaign/names.ts";
 import type { Broker } from "../../../src/campaign/nats/connection.ts";
+import { readLeases } from "../../../src/campaign/stored_leases.ts";
 import { formatAddress } from "../../../src/core/address.ts";
 import project from "../../../deno.json" with { type: "json" };
 import { OptOutFile } from "../../../src/app/opt_outs/opt_out_file.ts";
@@ -22,7 +23,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { type Marks, START } from "../../../src/scan/checkpoint/low_water_mark.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { startFleet } from "../../../src/testing/start_fleet.ts";
-import { natsTest, startNats } from "../nats_server.ts";
+import { natsTest, startNats, until } from "../nats_server.ts";
 import {
   connect,
   inState,
@@ -284,7 +285,7 @@ natsTest("a marker in a reply opts its address out of all campaigns", async () =
   await worker.stop();
   await using control = await Control.open(broker, fail);
   assertEquals(
-    Array.from(control.optOuts(), formatAddress).sort(),
+    Array.from(control.optOuts().keys(), formatAddress).sort(),
     fleet.servers.map(({ host }) => host).sort(),
   );
   assertEquals((await readResults(broker)).rows, []);
@@ -310,6 +311,37 @@ natsTest("an opt-out reaches the parts that run", async () => {
     ["done", 1024],
     ["done", 1024],
   ]);
+});
+
+natsTest("an opt-out that was removed and is added again reaches the parts that run", async () => {
+  await using server = await startNats();
+  await using broker = await connect(server.url);
+  await using listener = new Listener();
+  const options = { ports: String(listener.port) };
+  await submit(broker, { targets: [RANGE], options: { "parts": "2", "rate": "200", ...options } });
+  const addresses = Array.from({ length: 512 }, (_, i) => 0x7f320000 + 4 * i);
+  const addAll = async () => {
+    await using control = await Control.open(broker, fail);
+    await Promise.all(addresses.map((address) => control.addOptOut(address, "test")));
+  };
+  const setState = async (state: CampaignState) => {
+    await using control = await Control.open(broker, fail);
+    await control.setState("lab", state);
+  };
+  await setState("paused");
+  await addAll();
+  const worker = startWorker(server.url);
+  await until(async () => (await readLeases(broker, undefined, fail)).workers.length === 1);
+  await broker.jsm.streams.purge("KV_BS_OPT_OUTS");
+  await server.stop();
+  await server.start(); // the worker reads the bucket again
+  await until(() => setState("running").then(() => true, () => false));
+  await listener.received(50);
+  await addAll();
+  await whenLeases(broker, inState("done", 2));
+  await worker.stop();
+  const { length } = listener.senders;
+  assert(length < 2048 - 300, `${length} datagrams`);
 });
 
 natsTest("a worker with a broken opt-out file does not begin", async () => {

@@ -273,8 +273,8 @@ export const NETWORKED_SUBJECTS: readonly Subject[] = [
     [
       "bs.results.lab-2.12.rows",
       "lease.lab-2.12",
-      "optout.0a000001",
-      `optout.${"0".repeat(31)}1`,
+      "0a000001",
+      `${"0".repeat(31)}1`,
     ],
     (text) => {
       const address = parseOptOutKey(text);

@@ -67,6 +67,7 @@ const OF_SUBMITTER: ReadonlySet<string> = new Set([
   "json",
   "opt-out-file",
   "quiet",
+  "strict",
 ]);
 
 /** The options of a scan that a specification may contain: those of `campaign submit`. */

@@ -129,7 +129,7 @@ Deno.test("the commands that continue and resume a scan keep values that begin w
  */
 const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
   "the command names endpoints and protocols": [
-    ...["input-file", "rescan", "ports", "protocol", "max-targets"],
+    ...["input-file", "rescan", "ports", "protocol", "max-targets", "strict"],
   ],
   "they order or divide targets": ["seed", "no-randomize", "shard", "from"],
   "they end a scan that a command of 64 endpoints does not reach": ["max-results", "max-runtime"],

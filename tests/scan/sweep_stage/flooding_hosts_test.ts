@@ -253,7 +253,8 @@ Deno.test("a known server whose interview a flood cancels is interviewed on a so
   const { cut, prepare } = floodInPlaceOf(() => true);
   const { rows, state } = await flooded({
     ...{ fleet: { ...fleet, software: ["pocketmine"] }, prepare },
-    ...{ protocolNames: ["query"], ports: () => [25565], queriesKnown: true, first: [endpoint] },
+    ...{ protocolNames: ["query"], queriesKnown: true, first: [endpoint] },
+    ports: () => [25565, endpoint.port],
     known: [{ endpoint, protocols: ["raknet", "query"] }],
   });
   assertEquals([cut.size, rows.length, state.floods.hosts], [1, 1, 1]);

@@ -346,7 +346,7 @@ Deno.test("demo finds every server, with every field correct", async () => {
       );
     }
     const next = stderr.slice(stderr.indexOf("\nnext: "));
-    const tasks = [...next.matchAll(/deno task (\w+)/g)].map(([, name]) => name);
+    const tasks = [...next.matchAll(/deno(?:@\S+)? task (\w+)/g)].map(([, name]) => name);
     assertEquals(tasks, ["lan", "scan", "install"]);
     assert(tasks.every((name) => name in CONFIG.tasks), next);
   });

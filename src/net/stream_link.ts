@@ -14,6 +14,8 @@ import type { Throttle } from "./throttle.ts";
 export interface StreamLimits {
   /** Time to accept a connection. */
   readonly connectMs: number;
+  /** Time to accept a connection of a sweep. */
+  readonly sweepConnectMs: number;
   /** Time from a request to the first byte of the reply. */
   readonly firstByteMs: number;
   /** Time from the connection to the last byte. */
@@ -23,21 +25,39 @@ export interface StreamLimits {
 }
 
 /**
- * The time limits are those of real clients. The limit on bytes is many times the size of a usual
- * status.
+ * The time limits are those of real clients, but for sweeps: their connections end before the system
+ * repeats the SYN packet, so that a target without a reply gets one packet. The limit on bytes is many
+ * times the size of a usual status.
  */
 export const STREAM_LIMITS: StreamLimits = {
   connectMs: 3000,
+  sweepConnectMs: 900,
   firstByteMs: 5000,
   totalMs: 10_000,
   maxBytes: 2 * 1024 * 1024,
 };
 
+/**
+ * When a system repeats a SYN packet that gets no reply, milliseconds after the first one: Linux from
+ * 6.5 on (`tcp_syn_linear_timeouts`). Earlier versions repeat it less often.
+ */
+const SYN_REPEATED_MS = [1, 2, 3, 4, 5, 7, 11, 19, 35, 67].map((seconds) => 1000 * seconds);
+
+/** When the system repeats the SYN packet of a connection that is not accepted in a time, milliseconds. */
+function synRepeats(connectMs: number): number[] {
+  return SYN_REPEATED_MS.filter((ms) => ms <= connectMs);
+}
+
+/** Number of packets that a connection makes if it is not accepted in a time, milliseconds. */
+export function synPackets(connectMs: number): number {
+  return 1 + synRepeats(connectMs).length;
+}
+
 /** Options of a {@linkcode StreamLink}. */
 export interface StreamLinkOptions {
   /** The dialer that opens its connections. */
   readonly dialer: Dialer;
-  /** The rate limit and caps. Each connection and each request counts as a datagram. */
+  /** The rate limit and caps. Each SYN packet and each request counts as a datagram. */
   readonly throttle: Throttle;
   /** The clock for all timeouts. */
   readonly clock: Clock;
@@ -83,18 +103,21 @@ async function dialOnce(
 
 async function attemptOnce(
   peer: Endpoint,
-  { dialer, clock, limits, signal, gate }: StreamLinkOptions,
+  { dialer, throttle, clock, limits, signal, gate }: StreamLinkOptions,
 ): Promise<Stream | ConnectFailure | "kept back"> {
   const attempt = new AbortController();
   const abort = () => attempt.abort();
   const cancel = clock.after(limits.connectMs, abort);
+  const repeats = synRepeats(limits.connectMs).map((ms) =>
+    clock.after(ms, () => throttle.reserve(peer.address, clock.now()))
+  );
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   try {
     const stream = await dialer.connect(peer, attempt.signal, gate);
     return stream === "cancelled" && !signal.aborted ? "timeout" : stream;
   } finally {
-    cancel();
+    for (const cancelOne of [cancel, ...repeats]) cancelOne();
     signal.removeEventListener("abort", abort);
   }
 }

@@ -21,8 +21,9 @@ export const MAX_OF_HOST = 4;
 export class ScanConnections {
   /** Limits the number of open connections. */
   readonly slots: ConnectionSlots;
-  /** The dialer, the limits and the timeouts of connections. */
+  /** The dialer, the limits and the timeouts of connections, and those of the sweep's. */
   readonly link: StreamLinkOptions;
+  readonly sweepLink: StreamLinkOptions;
   readonly #ports: ScanSetup["targets"]["ports"];
 
   /** Prepares the limits and timeouts; it opens no connection. */
@@ -43,6 +44,8 @@ export class ScanConnections {
       onShortage: () => this.slots.reduceLimit(), // from now on, fewer connections are open at once
       shortage,
     };
+    const connectMs = this.link.limits.sweepConnectMs;
+    this.sweepLink = { ...this.link, limits: { ...this.link.limits, connectMs } };
   }
 
   /**

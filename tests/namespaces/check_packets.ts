@@ -2,11 +2,13 @@
 /**
  * Compares a capture of sent packets with the packets of a document:
  *
- *     deno run --allow-read check_packets.ts CAPTURE DOCUMENT CAPTURE_OF_A_SCAN
+ *     deno run --allow-read check_packets.ts CAPTURE DOCUMENT CAPTURE_OF_A_SCAN SILENT_RANGE
  *
- * Prints payloads that the document lacks, packets of the document that were not sent, and the most
- * packets to a host in any second of the scan. Exits with 1 if there are faults.
+ * Prints payloads that the document lacks, packets of the document that were not sent, the most
+ * packets to a host in any second of the scan, and the numbers of packets to the hosts of the silent
+ * range. Exits with 1 if there are faults.
  */
+import { parseTarget } from "../../src/targets/parse.ts";
 
 /** A packet of the document: a block whose first line is its name, transport and sizes. */
 interface Described {
@@ -92,7 +94,20 @@ function isPacket({ transport, sizes, bytes }: Described, payload: Packet): bool
     (sizes.length === 0 || sizes.includes(size));
 }
 
-const [capture, document, scan] = Deno.args;
+/** The numbers of packets that the hosts of a range got, as the keys of a map; how many hosts got each. */
+function packetsOfHosts(packets: readonly Packet[], range: string): Map<number, number> {
+  const target = parseTarget(range);
+  if (!("range" in target)) throw new TypeError(`Not a range: "${range}"`);
+  const counts = new Map<number, number>();
+  for (let address = Number(target.range.start); address < Number(target.range.end); address++) {
+    const host = address.toString(16).padStart(8, "0");
+    const { length } = packets.filter((one) => one.host === host);
+    counts.set(length, (counts.get(length) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const [capture, document, scan, silent] = Deno.args;
 const described = readDescribed(await Deno.readTextFile(document));
 const packets = readPackets(await Deno.readFile(capture));
 const scanned = readPackets(await Deno.readFile(scan));
@@ -121,6 +136,13 @@ const isUdp = ({ transport }: Packet) => transport === "UDP";
 const [perSecond, udpPerSecond] = [mostInASecond(scanned), mostInASecond(scanned.filter(isUdp))];
 console.log(`to a host in any second: at most ${perSecond} packets, ${udpPerSecond} over UDP`);
 if (perSecond > 15 || udpPerSecond > 5) fault("more packets to a host in a second than documented");
+const toSilent = packetsOfHosts(scanned, silent);
+for (const [count, hosts] of toSilent) {
+  console.log(`${count} packets to each of ${hosts} silent hosts`);
+}
+if (Math.max(...toSilent.keys()) > 6 || toSilent.has(0)) {
+  fault("other numbers of packets to silent hosts than documented: up to 6 to each");
+}
 console.log(
   `${payloads.length} payloads, ${described.length} packets in the document, ${faults} faults`,
 );

@@ -2,7 +2,8 @@
 # Compares docs/operators.md with a capture: every packet of a scan of all protocols with the default
 # limits, of a scan with --verify and of lan has to be one of those in the document, and each of the
 # document's packets has to be sent. In the first scan, no host may get more packets in a second than
-# the document says. The other namespace contains simulated servers and silent hosts.
+# the document says, and silent hosts no more in all. The other namespace contains simulated servers,
+# hosts without them, and a range whose packets it drops.
 # Needs root, iproute2 and tcpdump. The namespaces have no route to other networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -29,7 +30,8 @@ ip -n "$id-here" addr add 10.80.0.1/16 broadcast + dev eth0
 ip -n "$id-there" addr add 10.80.0.2/16 broadcast + dev eth0
 for name in here there; do ip -n "$id-$name" link set eth0 up; done
 ip -n "$id-there" route add local 10.80.1.0/25 dev lo
-ip -n "$id-here" route add 10.80.1.0/25 via 10.80.0.2
+ip -n "$id-here" route add 10.80.1.0/24 via 10.80.0.2
+silent=10.80.1.128/28
 
 # serve NAME RANGE COUNT SOFTWARE: simulates servers, each of the software in turn.
 serve() {
@@ -54,7 +56,7 @@ blocksweep() {
     --allow-sys=networkInterfaces --allow-env=INIT_CWD,HOME,XDG_CONFIG_HOME,APPDATA,USERPROFILE \
     main.ts "$@" --quiet
 }
-blocksweep scan 10.80.1.0/26 -o "$folder/servers.csv"
+blocksweep scan 10.80.1.0/26 "$silent" -o "$folder/servers.csv"
 cp "$folder/capture.pcap" "$folder/scan.pcap"
 blocksweep scan 10.80.1.64/29 --protocol sqp -p U:9000 -o "$folder/sqp.csv"
 blocksweep scan 10.80.1.0/26 --protocol raknet --verify --cooldown 1s -o "$folder/verified.csv"
@@ -64,4 +66,4 @@ blocksweep lan --once 2 --no-sweep -o "$folder/lan.csv" >"$folder/lan.txt"
 kill -INT "$capture"
 wait "$capture" || true
 deno run --no-prompt --allow-read tests/namespaces/check_packets.ts "$folder/capture.pcap" \
-  docs/operators.md "$folder/scan.pcap"
+  docs/operators.md "$folder/scan.pcap" "$silent"

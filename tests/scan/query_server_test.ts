@@ -1,4 +1,5 @@
 /** Queries to one server over TCP, and over UDP. */
+import { STREAM_LIMITS } from "../../src/net/stream_link.ts";
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, parseEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";
@@ -158,7 +159,10 @@ Deno.test("the outcome has the reason why a connection ended", async () => {
 
 Deno.test("connections have the timeouts of real clients, or those of the limits", async () => {
   assertEquals((await query("timeout")).took, 3000);
-  const streamLimits = { connectMs: 100, firstByteMs: 200, totalMs: 300, maxBytes: 1000 };
+  const streamLimits = {
+    ...STREAM_LIMITS,
+    ...{ connectMs: 100, firstByteMs: 200, totalMs: 300, maxBytes: 1000 },
+  };
   assertEquals((await query("timeout", { streamLimits })).took, 100);
   const { took } = await query(acts(), { streamLimits });
   assert(took >= 200 && took < 300, `${took}`);

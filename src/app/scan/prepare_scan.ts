@@ -73,8 +73,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   const { targets } = located.named;
   const limits = scanLimits(options, located.whole, choice);
   const selection = scanSelection(choice, located.named);
-  const { retries } = limits;
-  const input = { ...selection, limits: { retries, rates: fastest(limits) } };
+  const input = { ...selection, limits: { ...limits, rates: fastest(limits) } };
   const { adaptive, plan } = choice.adaptive === undefined
     ? { adaptive: undefined, plan: planScan(input) }
     : await planAdaptive(request, located.named, input, limits);

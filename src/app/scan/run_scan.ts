@@ -195,7 +195,7 @@ function workOf({ plan, limits, adaptive, selection: { order } }: PreparedScan):
     : Infinity;
   const times = {
     cooldown: cooldownMs / 1000,
-    connect: streamLimits.connectMs / 1000,
+    connect: streamLimits.sweepConnectMs / 1000,
     maxRuntime: Math.min(maxRuntimeMs, budgetMs) / 1000,
   };
   return plan.adaptive === undefined

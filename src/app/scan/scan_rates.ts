@@ -71,7 +71,7 @@ const AUTO_START = 1000;
 export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   if (timeoutMs === undefined) return STREAM_LIMITS;
   const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];
-  return { ...STREAM_LIMITS, connectMs, firstByteMs, totalMs };
+  return { ...STREAM_LIMITS, connectMs, sweepConnectMs: connectMs, firstByteMs, totalMs };
 }
 
 /** Sizes on Ethernet, bytes: preamble, header with checksum, and the gap after a frame. */

@@ -113,12 +113,12 @@ function dividedScan(options: SubmitOptions, choice: ScanChoice, named: NamedTar
   const { networks } = new Parts(targets, 1, seed);
   const selection = scanSelection(choice, named);
   const limits = scanLimits(options, targets, choice);
-  const { rates: { rate, ...caps }, retries } = limits;
+  const { rates: { rate, ...caps } } = limits;
   const planOf = (addresses: Targets, share: number) =>
     planScan({
       ...selection,
       targets: { ...selection.targets, addresses },
-      limits: { retries, rates: { ...caps, rate: rate && rate / share } },
+      limits: { ...limits, rates: { ...caps, rate: rate && rate / share } },
     });
   const usual = defaultParts(planOf(targets, options.maxRunning).seconds, networks);
   const parts = Math.min(options.parts ?? usual, networks);

@@ -142,7 +142,8 @@ export class TcpSweep {
     const { optedOut, signals } = this.#tables;
     const isWhole = await signals.run(
       target.address,
-      (signal) => this.#exchange(protocol, target, { ...this.#parts.connections.link, signal }),
+      (signal) =>
+        this.#exchange(protocol, target, { ...this.#parts.connections.sweepLink, signal }),
     );
     if (isWhole || !optedOut.has(target.address)) return isWhole;
     this.#options.io.state.tcp.counts.cancelled++;

@@ -35,7 +35,7 @@ const DEFAULT: Setting = {
  */
 const SLOW_TCP: Setting = {
   ...DEFAULT,
-  connections: 24,
+  connections: 8,
   prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
 };
 

@@ -6,6 +6,7 @@
 import { endpointKey } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { GAP_MS } from "../../../inspect/interview.ts";
+import { synPackets } from "../../../net/stream_link.ts";
 import { sumOf } from "../../../scan/pass_plan.ts";
 import { MAX_OF_HOST } from "../../../scan/scan_connections.ts";
 import type { ScanSelection } from "../../../scan/scan_setup.ts";
@@ -149,11 +150,16 @@ export function probesText(plan: Plan): string | undefined {
 }
 
 /** The number of connections. */
-export function connectionsText(plan: Plan, { concurrency }: ChosenLimits): string | undefined {
+export function connectionsText(
+  plan: Plan,
+  { concurrency, streamLimits: { sweepConnectMs } }: ChosenLimits,
+): string | undefined {
   const { tcp } = maxSent(plan);
+  const packets = synPackets(sweepConnectMs);
+  const repeated = packets === 1 ? "" : `of up to ${packets} SYN packets if there is no reply, `;
   return tcp === 0
     ? undefined
-    : `at most ${withCommas(tcp)} over TCP, ${withCommas(concurrency)} at once; open ` +
+    : `at most ${withCommas(tcp)} over TCP, ${repeated}${withCommas(concurrency)} at once; open ` +
       "connections are sent a status request";
 }
 
@@ -208,11 +214,12 @@ export function unansweredSeconds(
   { plan, named: { targets }, limits }: Pick<PlannedScan, "plan" | "named" | "limits">,
 ): number {
   const { probes } = plan.passes.tcp;
-  const { concurrency, streamLimits: { connectMs } } = limits;
+  const { concurrency, streamLimits: { sweepConnectMs } } = limits;
   const atOnce = Math.min(concurrency, MAX_OF_HOST * Number(targets.size));
-  const waits = sumOf(probes.map((count) => Math.ceil(count / atOnce))) * connectMs;
+  const waits = sumOf(probes.map((count) => Math.ceil(count / atOnce))) * sweepConnectMs;
   const pauses = Math.max(0, probes.length - 1) * GAP_MS;
-  return Math.max(minSeconds(plan, limits), (waits + pauses) / 1000);
+  const sending = minSeconds({ ...plan, seconds: plan.unansweredSeconds }, limits);
+  return Math.max(sending, (waits + pauses) / 1000);
 }
 
 function durationText(planned: Pick<PlannedScan, "plan" | "named" | "limits">): string {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
+import { synPackets } from "../../../net/stream_link.ts";
 import { maxSent, type Plan } from "../../../app/targets/scan_plan.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { portList } from "../../../targets/ports.ts";
@@ -44,6 +45,7 @@ export function planJson(
     passes: passesOf(plan),
     probes: udp,
     connections: tcp,
+    syn_packets: synPackets(limits.streamLimits.sweepConnectMs),
     concurrency: limits.concurrency,
     verify: verificationsOf(planned),
     limits: limitsOf(limits),

@@ -102,10 +102,11 @@ export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * A formatting code. A hex colour is one code in the form `§#rrggbb`, and seven codes in the form
- * `§x§r§r§g§g§b§b`.
+ * A formatting code: a section sign with the character behind it, as the game hides both also if it does
+ * not know the code, and a sign at the end of a line. A hex colour is one code in the form `§#rrggbb`,
+ * and seven codes in the form `§x§r§r§g§g§b§b`.
  */
-const FORMAT_CODE = /§(?:#[0-9a-f]{6}|[0-9a-ux])/gi;
+const FORMAT_CODE = /§(?:#[0-9a-f]{6}|[^\n])?/giu;
 const CONTROL = /\p{Cc}/gu;
 /** Line and paragraph separators, which some programs treat as line ends. */
 const SEPARATORS = /[\u2028\u2029]/g;

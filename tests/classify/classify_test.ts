@@ -63,6 +63,11 @@ Deno.test("classify() derives Java software from names, mods and the order of ke
   assertEquals(statusOf({ keys: old, version_name: "1.19.3" }), "vanilla C");
   assertEquals(statusOf({ version_name: "1.19.3" }), "");
   assertEquals(statusOf({ version_name: "24w10a" }), "vanilla C");
+  for (
+    const name of ["26.1 Snapshot 1", "26.1 Pre-Release 2", "26.1 Release Candidate 1", "26.1.2"]
+  ) {
+    assertEquals(statusOf({ version_name: name }), "vanilla C", name);
+  }
   assertEquals(statusOf({ version_name: "26.1" }), "vanilla C");
   assertEquals(statusOf({ keys: ["version", "description"] }), "");
   assertEquals(statusOf({ keys: [...old, "more"], version_name: "1.8.9" }), "");

@@ -54,7 +54,8 @@ Deno.test("Latin-1 keeps every byte, for texts of any length", () => {
 });
 
 Deno.test("plainText() removes codes, controls and white space at the ends", () => {
-  assertEquals(plainText("§l§aSky§r §xKing\u0007dom §"), "Sky King dom §");
+  assertEquals(plainText("§l§aSky§r §xKing\u0007dom §"), "Sky King dom");
+  assertEquals(plainText("§zHi §!there§\n§§a §😀you§"), "Hi there a you");
   assertEquals(plainText(" \t\n "), "");
   assertEquals(plainText("a\u202eb\u200bc"), "abc");
 });

@@ -1,5 +1,6 @@
 /**
- * Parses and formats text with section signs. Every text is valid: anything but a code is text.
+ * Parses and formats text with section signs. Every text is valid. A section sign is never text: the game
+ * shows neither the sign nor the character behind it.
  *
  * @module
  */
@@ -21,10 +22,12 @@ export interface FormattedOptions {
 }
 
 /**
- * A hex colour in one of its two forms, or a code of one letter. `plainText` removes the same
- * codes.
+ * A hex colour in one of its two forms, a code of one character, or a section sign at the end of a line.
+ * `plainText` removes the same codes.
  */
-const CODE = /§(?:x((?:§[0-9a-f]){6})|#([0-9a-f]{6})|([0-9a-ux]))/gi;
+const CODE = /§(?:x((?:§[0-9a-f]){6})|#([0-9a-f]{6})|([^\n]))?/giu;
+/** Codes that have an effect. The game hides all others. */
+const KNOWN_CODE = /^[0-9a-vA-V]$/;
 const BEDROCK_COLORS = new Map([["m", "#971607"], ["n", "#b4684d"]]);
 
 /**
@@ -65,13 +68,13 @@ export function appendFormatted(
 
 /** The style after a code. */
 function styleAfter(style: Style, match: RegExpExecArray, base: Style, dialect: Dialect): Style {
-  const [, pairs, hex, letter] = match;
+  const [, pairs, hex, letter = ""] = match;
   const formats = dialect === "java" ? "" : style.formats;
   const rgb = hex ?? pairs?.replaceAll("§", "");
   if (rgb !== undefined) return { color: `#${rgb.toLowerCase()}`, formats };
+  if (!KNOWN_CODE.test(letter)) return style;
   const code = letter.toLowerCase();
   if (code === "r") return base;
-  if (code === "x") return style; // `§x` without the six digits of a hex colour has no effect
   const material = dialect === "bedrock" ? BEDROCK_COLORS.get(code) : undefined;
   if (material !== undefined) return { color: material, formats };
   return "klmno".includes(code)
@@ -79,12 +82,10 @@ function styleAfter(style: Style, match: RegExpExecArray, base: Style, dialect: 
     : { color: code, formats };
 }
 
-/** A section sign in text that would form a code with the next characters. */
-const WOULD_BE_CODE = /§(?=[0-9a-ux]|#[0-9a-f]{6})/gi;
-
 /**
  * Formats text runs in normal form: Java's codes only where the style changes, and hex colours as
- * Spigot writes them. Parsing the result yields equal runs.
+ * Spigot writes them. Parsing the result yields equal runs. Section signs in the text of a run, which
+ * no game shows, are left out.
  *
  * @example
  * ```ts
@@ -101,7 +102,7 @@ export function formatSections(runs: readonly TextRun[]): string {
   let before = NO_STYLE;
   let whole = "";
   for (const { text, style } of merged.runs) {
-    whole += codesBetween(before, style) + text.replace(WOULD_BE_CODE, `§${codesOf(style)}`);
+    whole += codesBetween(before, style) + text.replaceAll("§", "");
     before = style;
   }
   return whole;

@@ -56,6 +56,7 @@ export const COLORS: ReadonlyMap<string, string> = new Map([
   ["s", "#2cbaa8"],
   ["t", "#21497b"],
   ["u", "#9a5cc6"],
+  ["v", "#eb7114"],
 ]);
 
 /** The letters of the sixteen colours, by their names in components. */

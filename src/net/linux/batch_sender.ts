@@ -63,15 +63,32 @@ export class BatchSender {
    * once. The promise rejects when the interface is gone, or is down after the signal has aborted.
    */
   flush(batch: PreparedBatch, signal?: AbortSignal): number | Promise<number> {
-    const { transmit, gate } = this.parts;
+    const { gate } = this.parts;
     if (this.#closed) return 0;
     if (gate?.isOpen() === false) {
       gate.keptBack += batch.count;
       return 0;
     }
-    const accepted = transmit(batch, 0);
+    const accepted = this.#transmit(batch, 0);
     if (accepted === batch.count) return accepted;
     return this.#sendRest(batch, Math.max(0, accepted), signal);
+  }
+
+  /**
+   * Passes datagrams to the system, from an index on. Those that a gate may keep back are passed one by
+   * one, because the process may be stopped between a check and the call.
+   *
+   * @returns Number of datagrams that the system accepted; the negative error number if none.
+   */
+  #transmit(batch: PreparedBatch, from: number): number {
+    const { transmit, gate } = this.parts;
+    if (gate === undefined) return transmit(batch, from);
+    for (let at = from; at < batch.count; at++) {
+      if (at > from && !gate.isOpen()) return at - from;
+      const accepted = transmit({ ...batch, count: at + 1 }, at);
+      if (accepted <= 0) return at > from ? at - from : accepted;
+    }
+    return batch.count - from;
   }
 
   /**
@@ -103,17 +120,17 @@ export class BatchSender {
   }
 
   async #sendFrom(batch: PreparedBatch, from: number, signal?: AbortSignal): Promise<number> {
-    const { transmit, errors, gate } = this.parts;
+    const { errors, gate } = this.parts;
     let sent = from;
     let waits = 0;
     for (let at = from; at < batch.count && !this.#closed;) {
       if (gate?.isOpen() === false) {
         gate.keptBack += batch.count - at;
-        // Frames in the ring of an XDP socket cannot be removed: their batch continues.
+        // A frame in the ring of an XDP socket cannot be removed: its batch continues.
         if (batch.length === 0 || !await untilOpen(gate, signal)) break;
         continue;
       }
-      const accepted = transmit(batch, at);
+      const accepted = this.#transmit(batch, at);
       if (accepted > 0) {
         at += accepted;
         sent += accepted;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { nodePath } from "../../core/node_modules.ts";
+import { nodeFs, nodePath } from "../../core/node_modules.ts";
 import { InputError } from "../../core/errors.ts";
 import { LINE_END, withLocation } from "../../targets/parse.ts";
 import type { CallContext } from "../call_context.ts";
@@ -52,13 +52,29 @@ export function keepContact(contact: string | undefined, report: (line: string) 
   if (contact === undefined) return;
   const path = contactPath();
   try {
+    if (nodeFs().existsSync(path)) return;
     Deno.mkdirSync(nodePath().dirname(path), { recursive: true, mode: 0o700 });
     const text = `# who answers complaints: used by commands without --contact\n${contact}\n`;
-    Deno.writeTextFileSync(path, text, { createNew: true, mode: 0o600 });
+    writeWhole(path, text);
     report(`blocksweep: the contact is kept in "${path}", for commands without --contact`);
   } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) return;
     report(`blocksweep: cannot keep the contact in "${path}": ${reason(error)}`);
+  }
+}
+
+/** Writes another file and renames it: a full disk leaves no partial file. */
+function writeWhole(path: string, text: string): void {
+  const part = `${path}.${Deno.pid}.part`;
+  try {
+    Deno.writeTextFileSync(part, text, { mode: 0o600 });
+    Deno.renameSync(part, path);
+  } catch (error) {
+    try {
+      Deno.removeSync(part);
+    } catch {
+      // it was not created
+    }
+    throw error;
   }
 }
 

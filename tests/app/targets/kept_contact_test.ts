@@ -2,6 +2,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { GivenOptions } from "../../../src/app/options/given_options.ts";
+import { keepContact } from "../../../src/app/targets/kept_contact.ts";
 import { requireContact } from "../../../src/app/targets/require_permission.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
 import { CACHE, type Finished, PrintedText, run, start } from "../../cli/program.ts";
@@ -135,4 +136,26 @@ Deno.test("options get the kept contact only for public targets without a contac
   assertEquals(await of(0n, given()), undefined);
   assertEquals(await of(1n, given()), [FIRST]);
   assertEquals(await of(1n, given(["contact", [SECOND]])), [SECOND]);
+});
+
+Deno.test("a disk that becomes full leaves no contact file, which later commands would refuse", async () => {
+  await inFolder(async (folder) => {
+    const before = Deno.env.get("XDG_CONFIG_HOME");
+    const write = Deno.writeTextFileSync;
+    const reported: string[] = [];
+    Deno.env.set("XDG_CONFIG_HOME", folder);
+    Deno.writeTextFileSync = (path, _, options) => {
+      write(path, "# who", options);
+      throw Object.assign(new Error("No space left on device (os error 28)"), { code: "ENOSPC" });
+    };
+    try {
+      keepContact(FIRST, (line) => reported.push(line));
+    } finally {
+      Deno.writeTextFileSync = write;
+      if (before === undefined) Deno.env.delete("XDG_CONFIG_HOME");
+      else Deno.env.set("XDG_CONFIG_HOME", before);
+    }
+    assertEquals(Array.from(Deno.readDirSync(`${folder}/blocksweep`)), []);
+    assertStringIncludes(reported.join(), "cannot keep the contact in");
+  });
 });

@@ -57,7 +57,7 @@ Deno.test("workflows and image use the Deno of .ci/run", async () => {
   const named = [CONTAINERFILE, ...WORKFLOWS].flatMap((text) => [
     ...text.matchAll(/deno(?:@|:|:distroless-)(\d+\.\d+\.\d+)/g),
   ]);
-  assert(named.length > 5);
+  assert(named.length > 4);
   for (const [text, found] of named) assertEquals(found, pinned, text);
 });
 
@@ -71,6 +71,20 @@ Deno.test("the workflows run existing tasks and files, and each job names its pe
   const [, jobs] = WORKFLOWS[1].split("\njobs:\n");
   for (const job of jobs.split(/^ {2}(?=\w)/m).slice(1)) assert(job.includes("permissions:"), job);
   assert(/^permissions: \{\}$/m.test(WORKFLOWS[1]));
+});
+
+Deno.test("actions are pinned to commits, and jobs that sign run no install scripts and no tasks", () => {
+  for (const [, action] of WORKFLOWS.join("\n").matchAll(/uses: (\w.*)$/gm)) {
+    assert(/@[\da-f]{40} # v\d+\.\d+\.\d+$/.test(action), action);
+  }
+  const [, jobs] = WORKFLOWS[1].split("\njobs:\n");
+  const signing = jobs.split(/^ {2}(?=\w)/m).filter((job) => job.includes("id-token: write"));
+  assertEquals(signing.map((job) => job.split(":")[0]), ["files", "npm", "jsr"]);
+  for (const job of signing) {
+    assert(!/npx|deno task/.test(job), job);
+    const installing = job.split("\n").filter((line) => /npm (install|ci|publish)/.test(line));
+    for (const line of installing) assert(line.includes("--ignore-scripts"), line);
+  }
 });
 
 Deno.test("docs/releasing.md lists the actions of the workflows", async () => {

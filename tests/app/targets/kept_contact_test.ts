@@ -155,7 +155,7 @@ Deno.test("a disk that becomes full leaves no contact file, which later commands
       if (before === undefined) Deno.env.delete("XDG_CONFIG_HOME");
       else Deno.env.set("XDG_CONFIG_HOME", before);
     }
-    assertEquals(Array.from(Deno.readDirSync(`${folder}/blocksweep`)), []);
+    assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/blocksweep`)), []);
     assertStringIncludes(reported.join(), "cannot keep the contact in");
   });
 });

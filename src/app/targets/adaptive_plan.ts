@@ -109,18 +109,18 @@ function passesUntil(budget: number, known: number, scale: PassScale): number {
  * Checks a budget that the user named.
  *
  * @param text The budget as the user wrote it.
- * @throws InputError for fewer probes than the least pass has, and for more than there are targets.
+ * @throws InputError for fewer probes than the least pass has at the rate limit, and for more than there
+ * are targets. Without a rate limit a pass may be as small as the budget.
  */
 export function checkBudget(budget: AdaptiveBudget, text: string, scale: AdaptiveScale): void {
   const { evenSweep, endpoints, rate } = scale;
   const probes = budgetProbes(budget, scale);
-  const least = Math.min(passProbes(0, scale), endpoints);
+  const least = rate === undefined ? 1 : Math.min(passProbes(0, scale), endpoints);
   const refuse = (reason: string) => new InputError(`Cannot use --budget ${text}: ${reason}`);
   if (probes < least) {
-    const at = rate === undefined ? "" : ` at ${withCommas(rate)}/s`;
     throw refuse(
-      `it is ${countOf(probes, "probe")}, and a pass has at least ${withCommas(least)}${at}: ` +
-        "give a larger budget, or a lower --rate",
+      `it is ${countOf(probes, "probe")}, and a pass has at least ${withCommas(least)} at ` +
+        `${withCommas(rate!)}/s: give a larger budget, or a lower --rate`,
     );
   }
   if ("ms" in budget || probes <= endpoints) return;

@@ -80,7 +80,8 @@ export class SimulatedServer implements Responder {
     const query = this.software.query!;
     const holder = query.binding === "address" ? { ...from, port: 0 } : from;
     if (request.type === "handshake") {
-      const token = drawToken(query, this.#random.u32());
+      const earlier = query.keepsToken ? this.#tokens.get(endpointKey(holder)) : undefined;
+      const token = earlier ?? drawToken(query, this.#random.u32());
       remember(this.#tokens, holder, token);
       return answerHandshake(query, request.session, token);
     }

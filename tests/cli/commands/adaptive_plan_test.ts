@@ -2,7 +2,7 @@
  * The dry run of an adaptive scan. Covers src/cli/commands/scan/adaptive_plan_text.ts and
  * src/cli/commands/scan/dry_run.ts.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runHere } from "../run_here.ts";
 
 const SCAN = ["scan", "10.0.0.0/12", "--adaptive", "--seed", "5", "--engine", "portable"];
@@ -43,6 +43,13 @@ Deno.test("the dry run names the end by --stop-below, and says that few targets 
     plan.get("note"),
     "fewer than 1,048,576 addresses: an adaptive scan gains nothing below 10%",
   );
+});
+
+Deno.test("without a rate limit, a budget may be smaller than a usual pass", async () => {
+  const few = ["scan", "127.0.0.0/24", "--adaptive", "--budget", "100", "--dry-run"];
+  const { code, stdout, stderr } = await runHere(few);
+  assertEquals([code, stderr], [0, ""]);
+  assertMatch(stdout, /^budget +100 probes, /m);
 });
 
 Deno.test("the dry run as JSON has the numbers of its text", async () => {

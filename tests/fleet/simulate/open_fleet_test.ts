@@ -137,6 +137,14 @@ Deno.test("servers bind tokens as their software does", () => {
   assertEquals([sendQuery("vanilla", US), sendQuery("vanilla", otherPort)], [1, 0]);
   assertEquals([sendQuery("velocity", US), sendQuery("velocity", otherPort)], [1, 1]);
   assertEquals([sendQuery("waterdog", US), sendQuery("waterdog", US, 2)], [1, 0]);
+  const differs = (software: string) => {
+    const server = draw(software);
+    const [a, b] = [US, otherPort].map((from) =>
+      server.respond(query.encodeHandshake(1), from, 0)[0]
+    );
+    return query.decodeQueryChallenge(a)!.token !== query.decodeQueryChallenge(b)!.token;
+  };
+  assertEquals([differs("pocketmine"), differs("velocity")], [false, true]);
 });
 
 Deno.test("go-raknet ignores a sender after an unknown datagram", () => {

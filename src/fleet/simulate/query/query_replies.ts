@@ -23,6 +23,8 @@ export interface QueryStyle {
   readonly token: TokenForm;
   /** Whether a token is bound to the address, or to address and port. */
   readonly binding: "address" | "endpoint";
+  /** Whether every handshake of a sender gets the same token. Default: a new one each time. */
+  readonly keepsToken?: boolean;
   /**
    * Whether the token is invalid after any stat request, even after a request with a wrong token.
    */

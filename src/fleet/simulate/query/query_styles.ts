@@ -225,6 +225,7 @@ export const QUERY_STYLES: Record<string, QueryStyle> = {
     {
       token: "signed",
       binding: "address",
+      keepsToken: true,
       encode: utf8,
       form: (padding) => padding === 4 ? "full" : padding === 0 ? "none" : "basic",
     },

@@ -123,13 +123,16 @@ class ComponentReader {
 
   /**
    * Reads a translation. Its pattern is the fallback, else the key, as the game's translations are
-   * not included.
+   * not included. The words in `with` take the place of a key without placeholders.
    */
   #translate(json: Json, key: string, style: Style, depth: number): void {
     const fallback = ownValue(json, "fallback");
     const list = ownValue(json, "with");
     const args: readonly unknown[] = Array.isArray(list) ? list : [];
     const pattern = this.#limited(typeof fallback === "string" ? fallback : key);
+    if (typeof fallback !== "string" && args.length > 0 && !pattern.includes("%")) {
+      return this.#words(args, style, depth);
+    }
     let at = 0;
     let next = 0;
     for (const match of pattern.matchAll(/%(?:(%)|(?:(\d{1,4})\$)?s)/g)) {
@@ -141,6 +144,14 @@ class ComponentReader {
       if (index >= 0 && index < args.length) this.visit(args[index], style, depth + 1);
     }
     this.#text(pattern.slice(at), style);
+  }
+
+  /** Reads the words of a translation whose pattern is not known, with spaces between them. */
+  #words(words: readonly unknown[], style: Style, depth: number): void {
+    for (const [i, word] of words.entries()) {
+      if (i > 0) this.#text(" ", style);
+      this.visit(word, style, depth + 1);
+    }
   }
 
   #text(text: string, style: Style): void {

@@ -9,6 +9,7 @@ import { nodeCrypto } from "../../core/node_modules.ts";
 import type { Facts, FactValue, ServerRecord } from "../../core/record.ts";
 import { cutText, encodeLatin1, plainText } from "../../core/text.ts";
 import type { Statement } from "../protocol.ts";
+import { ANY_PROTOCOL } from "./codec.ts";
 import type { Modding } from "./forge_mods.ts";
 import type { LegacyReply } from "./legacy_ping.ts";
 import type { JavaDisconnect, JavaStatus } from "./status_json.ts";
@@ -106,8 +107,7 @@ function statusStatement(
   if (icon.isInvalid) flags.push("badFavicon");
   if (trailing > 0) flags.push("trailingBytes");
   if (pongDiffers) flags.push("pongDiffers");
-  const isEcho = requestProtocol !== undefined && requestProtocol === java.protocol;
-  if (isEcho) flags.push("versionEchoed");
+  if (java.protocol === (requestProtocol ?? ANY_PROTOCOL)) flags.push("versionEchoed");
   if (java.sample?.some(({ name }) => name.includes("§"))) flags.push("sampleText");
   if (exceedsLimits(java) && !flags.includes("cut")) flags.push("cut");
   const facts = statusFacts(java, icon.size);

@@ -58,7 +58,9 @@ Deno.test("section signs in a component start from its style", () => {
 });
 
 Deno.test("a translation is its fallback or its key, with its arguments inserted", () => {
-  assertEquals(normal({ translate: "a.b.c", with: ["x"] }), "a.b.c");
+  assertEquals(normal({ translate: "a.b.c", with: [] }), "a.b.c");
+  assertEquals(normal({ translate: "a.b.c", with: ["x", { text: "y", color: "red" }] }), "x §cy");
+  assertEquals(normal({ translate: "a.b.c", fallback: "no words", with: ["x"] }), "no words");
   assertEquals(
     normal({ translate: "a", fallback: "%s is %2$s, %1$s %% %s %d %3$s", with: ["x", 2] }),
     "x is 2, x % 2 %d ",

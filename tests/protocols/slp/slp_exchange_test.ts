@@ -176,6 +176,19 @@ Deno.test("slp: a server that also closes on the protocol of 1.20.4 gets a reque
   assertEquals([statement.columns.protocol_version, statement.flags], [47, ["versionEchoed"]]);
 });
 
+Deno.test("slp: the protocol number of a request without a version is flagged in the reply too", () => {
+  const flagsOf = (protocol: number) => {
+    const json = `{"version":{"name":"1.21","protocol":${protocol}},"description":"A"}`;
+    const { status } = talk((received) => ({
+      used: received.length,
+      reply: slp.encodeStatusResponse({ json: new TextEncoder().encode(json), trailing: NOTHING }),
+      close: true,
+    }));
+    return slpProtocol.record(status).flags;
+  };
+  assertEquals([flagsOf(-1), flagsOf(767)], [["versionEchoed"], []]);
+});
+
 Deno.test("slp: an exchange starts with the number that the server accepted, and tries no other", () => {
   const { status } = query(SLP_STYLES.quarry, 1, WHOLE);
   const known = slpProtocol.reusable!(status)?.known;

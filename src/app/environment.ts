@@ -5,6 +5,7 @@
  */
 import { resolvePath } from "../core/node_modules.ts";
 import { InputError } from "../core/errors.ts";
+import { decodeTextFile } from "../core/text.ts";
 import { fileError, withoutCall } from "../sinks/file_errors.ts";
 
 /** Whether the program is the bundle in the npm package. */
@@ -48,10 +49,9 @@ export function userPath(path: string): string {
  * @throws InputError that names the file.
  */
 export async function readTextFile(path: string): Promise<string> {
-  if (path === "-") return await new Response(standardInput()).text();
+  if (path === "-") return decodeTextFile(await new Response(standardInput()).bytes());
   try {
-    // Some Windows editors write a byte order mark at the start, which is invalid in JSON.
-    return (await Deno.readTextFile(userPath(path))).replace(/^\ufeff/, "");
+    return decodeTextFile(await Deno.readFile(userPath(path)));
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     throw new InputError(`Cannot read "${path}": ${readReason(error)}`);

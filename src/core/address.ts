@@ -139,6 +139,12 @@ export function parseEndpoint(text: string): Endpoint | undefined {
   return (match[1] === undefined) === (family(address) === 4) ? { address, port } : undefined;
 }
 
+/** The IPv4 address of an IPv4-mapped IPv6 address (RFC 4291); other addresses as they are. */
+export function unmappedAddress(address: Address): Address {
+  const isMapped = typeof address === "bigint" && address >> 32n === 0xffffn;
+  return isMapped ? Number(address & 0xffffffffn) : address;
+}
+
 /** A key for maps and sets, equal for equal endpoints. */
 export function endpointKey({ address, port }: Endpoint): number | bigint {
   return typeof address === "number" ? address * 65536 + port : address << 16n | BigInt(port);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { indexOfBytes } from "./bytes.ts";
+import { concat, indexOfBytes } from "./bytes.ts";
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const REPLACEMENT = "\ufffd";
@@ -42,6 +42,35 @@ function replacementBytesIn(bytes: Uint8Array): number {
   let count = 0;
   for (let at = 0; (at = indexOfBytes(bytes, REPLACEMENT_BYTES, at) + 1) > 0;) count++;
   return count;
+}
+
+/** The encoding of a text file: UTF-16 if it begins with that byte order mark, otherwise UTF-8. */
+function encodingOf([first, second]: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
+}
+
+/**
+ * Decodes a file that a user wrote: UTF-8, or UTF-16 with a byte order mark, as PowerShell writes it.
+ * Drops the mark.
+ */
+export function decodeTextFile(bytes: Uint8Array): string {
+  return new TextDecoder(encodingOf(bytes)).decode(bytes);
+}
+
+/** Decodes a file as {@linkcode decodeTextFile} does, as a stream. */
+export async function* decodeTextStream(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncIterable<string> {
+  let decoder: TextDecoder | undefined;
+  let first = new Uint8Array();
+  for await (const chunk of chunks) {
+    const bytes = first.length === 0 ? chunk : concat(first, chunk);
+    first = new Uint8Array();
+    if (decoder === undefined && bytes.length < 2) first = Uint8Array.from(bytes);
+    else yield (decoder ??= new TextDecoder(encodingOf(bytes))).decode(bytes, { stream: true });
+  }
+  yield (decoder ?? new TextDecoder()).decode(first);
 }
 
 /** Decodes Latin-1: one character per byte. */

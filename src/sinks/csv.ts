@@ -45,6 +45,12 @@ function cell(record: ServerRecord, { name, type }: Field): string {
 }
 
 /**
+ * A formula: `=`, `+`, `-` or `@`, also full-width, as East Asian spreadsheets accept them, after any
+ * apostrophes, white space and invisible characters.
+ */
+const FORMULA = /^'*[\s\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+
+/**
  * Guards a text against formula injection in spreadsheets. A text that would be a formula is prefixed
  * with an apostrophe. A text that already has apostrophes before the formula gets one more, because
  * {@linkcode unguardText} could not restore it otherwise.
@@ -60,10 +66,10 @@ function cell(record: ServerRecord, { name, type }: Field): string {
  */
 export function guardText(text: string): string {
   const line = oneLine(text);
-  return /^'*[=+\-@]/.test(line) ? `'${line}` : line;
+  return FORMULA.test(line) ? `'${line}` : line;
 }
 
 /** Reverses {@linkcode guardText}. Control characters stay replaced. */
 export function unguardText(cell: string): string {
-  return /^''*[=+\-@]/.test(cell) ? cell.slice(1) : cell;
+  return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 }

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { formatAddress, parseAddress, parseEndpoint } from "../core/address.ts";
+import { parseAddress, parseEndpoint, unmappedAddress } from "../core/address.ts";
 import { emptyRecord, type ServerRecord } from "../core/record.ts";
 import { linesOf } from "../core/text.ts";
 import { cellsOf } from "./csv.ts";
@@ -82,9 +82,13 @@ async function* withFirst(
   first: IteratorResult<string>,
   rest: AsyncIterator<string>,
 ): AsyncIterable<string> {
-  if (first.done) return;
-  yield first.value;
-  yield* { [Symbol.asyncIterator]: () => rest };
+  try {
+    if (first.done) return;
+    yield first.value;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.(); // closes the file
+  }
 }
 
 async function* readXml(
@@ -187,7 +191,10 @@ function readEndpoint(
   { port, seenAt }: ImportDefaults,
 ): readonly ImportedServer[] | undefined {
   const endpoint = parseEndpoint(text);
-  if (endpoint !== undefined) return [{ record: emptyRecord(endpoint, seenAt) }];
+  if (endpoint !== undefined) {
+    const address = unmappedAddress(endpoint.address);
+    return [{ record: emptyRecord({ ...endpoint, address }, seenAt) }];
+  }
   return endpointOnly(text, port, seenAt);
 }
 
@@ -224,12 +231,10 @@ function endpointOnly(
   port: unknown,
   seenAt: number,
 ): readonly ImportedServer[] | undefined {
-  const address = parseAddress(host ?? "");
+  const parsed = parseAddress(host ?? "");
   const number = /^\d{1,5}$/.test(String(port)) ? Number(port) : NaN;
-  if (address === undefined || !(number >= 1 && number <= 65535)) return undefined;
-  return [{
-    record: { ...emptyRecord({ address, port: number }, seenAt), host: formatAddress(address) },
-  }];
+  if (parsed === undefined || !(number >= 1 && number <= 65535)) return undefined;
+  return [{ record: emptyRecord({ address: unmappedAddress(parsed), port: number }, seenAt) }];
 }
 
 /** Converts Unix seconds to milliseconds; `undefined` for other values. */

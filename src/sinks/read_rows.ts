@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatAddress, parseAddress } from "../core/address.ts";
+import { formatAddress, parseAddress, unmappedAddress } from "../core/address.ts";
 import { parseJson } from "../core/checked_json.ts";
 import { type Field, FIELDS, IS_TYPE, type ServerRecord } from "../core/record.ts";
 import { unguardText } from "./csv.ts";
@@ -23,7 +23,7 @@ export function recordFromJson(row: Readonly<Record<string, unknown>>): ServerRe
   const address = parseAddress(record.host as string);
   const port = record.port as number;
   if (address === undefined || port < 1 || port > 65535) return undefined;
-  return { ...record as unknown as ServerRecord, host: formatAddress(address) };
+  return { ...record as unknown as ServerRecord, host: formatAddress(unmappedAddress(address)) };
 }
 
 /** Default values of fields that must not be null. A row may lack the columns of these fields. */

@@ -193,7 +193,8 @@ function parseName(text: string): string {
 export const LINE_END = /\r\n|\n|\r/;
 
 /**
- * Splits text into words at commas and white space, without `#` comments.
+ * Splits text into words at commas and white space, without `#` comments. A hyphen with white space
+ * on both sides joins the first and last address of a range.
  *
  * @returns Each word with its line number, from 1.
  */
@@ -201,10 +202,29 @@ export function* splitWords(text: string): IterableIterator<{ word: string; line
   let line = 0;
   for (const content of text.split(LINE_END)) {
     line++;
-    for (const word of content.replace(/#.*/, "").split(/[\s,]+/)) {
+    const spans = content.replace(/#.*/, "").replace(
+      /(?<=[\da-f.:])[ \t]+-[ \t]+(?=[\da-f.:])/gi,
+      "-",
+    );
+    for (const word of spans.split(/[\s,]+/)) {
       if (word !== "") yield { word, line };
     }
   }
+}
+
+/** The first and the last address of a line, with tabs between them, and a text behind. */
+const TAB_SPAN = /^[ \t]*([\da-f.:]+)\t\s*([\da-f.:]+)[ \t]*(?:\t.*)?$/i;
+
+/**
+ * A list of exclusions in which a range with tabs between its first and last address, as in lists of
+ * allocated blocks, is written with a hyphen. In a list of targets, tabs separate targets.
+ */
+export function withTabSpans(text: string): string {
+  return text.split(LINE_END).map((line) => {
+    const [, first = "", last = ""] = TAB_SPAN.exec(line) ?? [];
+    const isSpan = parseAddress(first) !== undefined && parseAddress(last) !== undefined;
+    return isSpan ? `${first}-${last}` : line;
+  }).join("\n");
 }
 
 /**

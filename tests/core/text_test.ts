@@ -3,12 +3,46 @@ import fc from "npm:fast-check@4.10.2";
 import {
   decodeField,
   decodeLatin1,
+  decodeTextFile,
+  decodeTextStream,
   decodeUtf8,
   encodeLatin1,
   harmlessText,
   oneLine,
   plainText,
 } from "../../src/core/text.ts";
+
+Deno.test("a text file is UTF-8, or UTF-16 with a byte order mark, in chunks of any size", async () => {
+  const units = [...utf16("\ufeffä 10.0.0.7:1\r\n😀")];
+  const swapped = units.map((_, i) => units[i ^ 1]);
+  const files = [units, swapped, [...utf8("ä 10.0.0.7:1\r\n😀")], [
+    ...utf8("\ufeffä 10.0.0.7:1\r\n😀"),
+  ]];
+  for (const file of files.map((one) => Uint8Array.from(one))) {
+    assertEquals(decodeTextFile(file), "ä 10.0.0.7:1\r\n😀");
+    for (const size of [1, 3, file.length]) {
+      const chunks = ReadableStream.from(
+        Array.from(
+          { length: Math.ceil(file.length / size) },
+          (_, i) => file.subarray(i * size, (i + 1) * size),
+        ),
+      );
+      const parts = await Array.fromAsync(decodeTextStream(chunks));
+      assertEquals(parts.join(""), "ä 10.0.0.7:1\r\n😀");
+    }
+  }
+  assertEquals([decodeTextFile(utf8("")), decodeTextFile(utf8("a"))], ["", "a"]);
+  assertEquals(
+    (await Array.fromAsync(decodeTextStream(ReadableStream.from([utf8("a")])))).join(""),
+    "a",
+  );
+});
+
+/** A text as UTF-16, little-endian. */
+function utf16(text: string): Uint8Array {
+  const codes = Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
+  return Uint8Array.from(codes.flatMap((code) => [code & 255, code >> 8]));
+}
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 

@@ -242,6 +242,19 @@ Deno.test("blocksweep's own rows are read back unchanged from CSV and NDJSON", (
   assertEquals(read(some.head + some.row(record, true)), ["[::1]:7 0"]);
 });
 
+Deno.test("an IPv4-mapped address is its IPv4 address in every format", () => {
+  const lines = [
+    "[::ffff:10.0.0.7]:19132",
+    '{"ip":"::ffff:10.0.0.7","port":19132}',
+    '{"host":"::ffff:a00:7","port":19132,"seen_at":5}',
+    "open tcp 19132 ::ffff:10.0.0.7 0",
+    "host,port,seen_at\n::ffff:10.0.0.7,19132,5",
+  ];
+  for (const line of lines) {
+    assertEquals(read(line).map((one) => one.split(" ")[0]), ["10.0.0.7:19132"], line);
+  }
+});
+
 Deno.test("lines that are not rows are reported, and later lines are read", () => {
   const lines = [
     "10.0.0.300:5",

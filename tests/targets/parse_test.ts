@@ -10,6 +10,7 @@ import {
   parseTargetList,
   parseTargets,
   splitWords,
+  withTabSpans,
 } from "../../src/targets/parse.ts";
 import { parsePort, parsePorts } from "../../src/targets/ports.ts";
 
@@ -208,6 +209,23 @@ Deno.test("parseTargetList() names the source and the line", () => {
     { word: "b", line: 1 },
     { word: "d", line: 3 },
   ]);
+});
+
+Deno.test("a hyphen with white space around it joins the addresses of a range", () => {
+  const words = (text: string) => [...splitWords(text)].map(({ word }) => word);
+  assertEquals(words("10.0.0.4 - 10.0.0.6, 10.0.0.9\t-  10.0.0.9 # x"), [
+    "10.0.0.4-10.0.0.6",
+    "10.0.0.9-10.0.0.9",
+  ]);
+  assertEquals(words("::4 - ::6"), ["::4-::6"]);
+  assertEquals(words("10.0.0.4 -10.0.0.6"), ["10.0.0.4", "-10.0.0.6"]); // refused by the parser
+});
+
+Deno.test("tabs between two addresses of an exclusion are a range", () => {
+  const text =
+    "10.0.0.4\t\t10.0.0.6\tArmy - Information\r\n::1\t::2\n10.0.0.1\t# x\n10.0.0.1 10.0.0.2";
+  const lines = ["10.0.0.4-10.0.0.6", "::1-::2", "10.0.0.1\t# x", "10.0.0.1 10.0.0.2"];
+  assertEquals(withTabSpans(text), lines.join("\n"));
 });
 
 Deno.test("parseRangeList() keeps the reasons and refuses names", () => {

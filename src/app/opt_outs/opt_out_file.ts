@@ -57,9 +57,12 @@ export function parseOptedOut(word: string, budget?: RangeBudget): OptedOut {
   return { word, ranges, name };
 }
 
-/** @throws InputError for `127.0.0.1 - 127.0.0.9`, which would opt out only the first address. */
+/**
+ * @throws InputError for `127.0.0.1 - 127.0.0.9`, also with a tab in place of the hyphen, which would
+ * opt out only the first address.
+ */
 function refuseSpaces(word: string, rest: string): void {
-  const [last] = /(?<=^[-–]\s*)[^\s-–]\S*/.exec(rest) ?? [];
+  const [, last] = /^(?:[-–]\s*)?([^\s–-]\S*)/.exec(rest) ?? [];
   if (last === undefined || parseAddress(last) === undefined) return;
   throw new InputError(
     `Cannot parse "${word} ${rest}": write the range without spaces, as in ${word}-${last}`,

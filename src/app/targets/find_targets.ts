@@ -15,6 +15,7 @@ import {
   parseTargets,
   refuseUrl,
   type Target,
+  withTabSpans,
 } from "../../targets/parse.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
 import { Parts, type Shard } from "../../targets/parts.ts";
@@ -148,7 +149,11 @@ export async function findExclusions(
   budget: RangeBudget = new RangeBudget(),
 ): Promise<Range[]> {
   const { inclusions } = await lookUp(
-    listed(exclude, excludeFiles, budget),
+    listed(
+      exclude,
+      excludeFiles.map(({ text, source }) => ({ text: withTabSpans(text), source })),
+      budget,
+    ),
     async ({ name }) => ({ addresses: await resolve(name) }),
     ({ place }, error) => {
       throw error instanceof InputError ? located(place, error) : error;

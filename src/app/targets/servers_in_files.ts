@@ -15,6 +15,7 @@ import { XmlError } from "../../sinks/xml_tags.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import { readReason, standardInput, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
+import { decodeTextStream } from "../../core/text.ts";
 
 /**
  * The servers in a file of rows, in the order of the file. Lines that cannot be read are skipped
@@ -30,7 +31,7 @@ export async function* readServerRows(
   report: (line: string) => void,
   readText?: (line: string, number: number) => void,
 ): AsyncIterable<StoredRecord> {
-  const text = (await openRowFile(path)).pipeThrough(new TextDecoderStream());
+  const text = decodeTextStream(await openRowFile(path));
   const now = Date.now();
   let unread = 0;
   try {

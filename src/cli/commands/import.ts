@@ -26,6 +26,7 @@ import { type Lookups, LOOKUPS_AT_ONCE } from "../../app/targets/name_lookup.ts"
 import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
+import { decodeTextStream } from "../../core/text.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 
 /** Number of servers that are written in one transaction. */
@@ -213,7 +214,7 @@ async function readServers(
     findService: serviceFinder(),
     note: () => {},
   };
-  const text = file.pipeThrough(new TextDecoderStream());
+  const text = decodeTextStream(file);
   let names: { readonly number: number; readonly name: ImportedName }[] = [];
   const lookUp = async () => {
     const found = await Promise.allSettled(

@@ -198,6 +198,18 @@ Deno.test("an IPv4-mapped exclusion excludes its IPv4 addresses, from words, fil
   assertEquals<unknown>(found.excluded, ranges);
 });
 
+Deno.test("a range of an exclusion file with tabs or a hyphen between its addresses is whole", async () => {
+  const files = ["10.0.0.4\t\t10.0.0.6\tArmy", "10.0.0.4 - 10.0.0.6", "10.0.0.4-10.0.0.6 # x"];
+  for (const text of files) {
+    const input = { words: ["10.0.0.0/28"], excludeFiles: [{ text, source: "no.txt" }] };
+    const found = await findTargets({ files: [], exclude: [], ...input }, {
+      resolve: () => Promise.reject(new Error("no name is looked up")),
+      note: () => {},
+    });
+    assertEquals<unknown>(found.excluded, [{ start: 0x0a000004, end: 0x0a000007 }], text);
+  }
+});
+
 Deno.test("an opted-out address keeps its position in the order, and is counted", async () => {
   const input = { words: ["10.0.0.0/24"], optedOut: [{ start: 0x0a000020, end: 0x0a000022 }] };
   const { targets, optedOut, optedOutSize } = await collect(input);

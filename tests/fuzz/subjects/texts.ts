@@ -107,7 +107,9 @@ export const TEXT_SUBJECTS: readonly Subject[] = [
     requireHarmless(harmlessText(text), "text for a terminal");
     requireHarmless(plainText(text), "plain text");
     const cell = guardText(text);
-    if (/^[=+\-@]/.test(cell)) throw new BrokenRule(`a cell is a formula: ${cell}`);
+    if (/^[\s\u200b]*[=+\-@＝＋－＠]/.test(cell)) {
+      throw new BrokenRule(`a cell is a formula: ${cell}`);
+    }
     requireSame(oneLine(text), unguardText(cell), "the text of a cell");
     const labels = { server: text };
     const samples = [{ value: 1, labels }];

@@ -93,3 +93,17 @@ export function sleep(
     signal?.addEventListener("abort", done);
   });
 }
+
+/** Waits for work, at most `ms` milliseconds. */
+export async function waitAtMost(
+  clock: Pick<Clock, "after">,
+  ms: number,
+  work: Promise<unknown> | undefined,
+): Promise<void> {
+  const ended = new AbortController();
+  try {
+    await Promise.race([work, sleep(clock, ms, ended.signal)]);
+  } finally {
+    ended.abort();
+  }
+}

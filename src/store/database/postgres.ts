@@ -8,6 +8,7 @@ import { ChangedMeanwhile, type Database, MAX_ATTEMPTS, type Row, type Value } f
 import { numbered, PostgresConnection } from "./postgres_connection.ts";
 import { clientsOf, encryptions } from "./postgres_driver.ts";
 import { passfileLine, type PostgresLocation } from "./postgres_url.ts";
+import { SERVER_WAITS, type ServerWaits } from "./responding_server.ts";
 import { TransactionQueue } from "./transaction_queue.ts";
 
 /** Rows per `fetch` from a cursor. The widest rows have 128 KiB, an icon as hexadecimal text. */
@@ -33,6 +34,7 @@ const BEGIN = "begin; set local enable_hashjoin = off; set local enable_mergejoi
  *
  * @param shown The database's name in error messages, without a password.
  * @param rootCertificate Root certificates in PEM form, for `sslmode=verify-ca` and `verify-full`. Default: the system's.
+ * @param waits Limits of the waits for the server. Default: 15 s in all.
  * @throws InputError when the server is unreachable, or refuses the connection.
  */
 export async function openPostgres(
@@ -40,12 +42,14 @@ export async function openPostgres(
   shown: string,
   password: string | undefined,
   rootCertificate?: string,
+  waits: ServerWaits = SERVER_WAITS,
 ): Promise<Database> {
   // No message of the driver or the server is known to contain the password. This is a second guard.
   const redact = (message: string) =>
     password === undefined || password.length < 4 ? message : message.replaceAll(password, "…");
-  const newClient = await clientsOf(location, password);
-  const server = new Postgres(shown, newClient, encryptions(location, rootCertificate), redact);
+  const newClient = await clientsOf(location, password, waits.connectMs);
+  const encrypted = encryptions(location, rootCertificate);
+  const server = new Postgres(shown, newClient, encrypted, redact, waits);
   try {
     await server.compareClocks();
     return server;

@@ -13,6 +13,7 @@ import {
   type Value,
 } from "./database.ts";
 import { type Client, type Encryption, NO_ENCRYPTION } from "./postgres_driver.ts";
+import { type ServerWaits, whileResponding } from "./responding_server.ts";
 
 /** Timeout for closing a connection, milliseconds. An unreachable server never confirms the close. */
 const CLOSE_MS = 2000;
@@ -22,6 +23,9 @@ const MAX_CLOCK_DIFFERENCE_MS = 60_000;
 /** Runs statements. Connects for the first one, and connects again if the connection was lost. */
 export class PostgresConnection {
   #client: Client | undefined;
+  /** Clients that are connecting. */
+  readonly #opening = new Set<Client>();
+  #isClosed = false;
   /** Whether a transaction is open. A lost connection ends the transaction: no reconnect within it. */
   protected isInTransaction = false;
   /** See `Database.clockOffsetMs`. */
@@ -30,12 +34,14 @@ export class PostgresConnection {
   /**
    * @param name The database's name in error messages, without a password.
    * @param redact Removes the password from a message.
+   * @param waits Limits of the waits for the server.
    */
   constructor(
     readonly name: string,
     private readonly newClient: (ssl: Encryption) => Client,
     private readonly encryptions: readonly Encryption[],
     private readonly redact: (message: string) => string,
+    private readonly waits: ServerWaits,
   ) {}
 
   async script(sql: string): Promise<void> {
@@ -96,16 +102,21 @@ export class PostgresConnection {
   /** Rolls a transaction back, unless its connection was lost. */
   protected async rollback(): Promise<void> {
     this.isInTransaction = false;
+    const client = this.#client;
+    if (client === undefined) return;
     try {
-      await this.#client?.query("rollback");
+      await this.#queryOn(client, "rollback");
     } catch {
-      this.#client = undefined; // a connection that cannot roll back is lost
+      this.#lose(client); // a connection that cannot roll back is lost
     }
   }
 
+  /** Closes the connection. Statements that still run, or that follow, fail. */
   async [Symbol.asyncDispose](): Promise<void> {
     const client = this.#client;
+    this.#isClosed = true;
     this.#client = undefined;
+    for (const opening of this.#opening) opening.connection.stream.destroy();
     if (client !== undefined) await closeClient(client);
   }
 
@@ -115,9 +126,10 @@ export class PostgresConnection {
    * @throws Unavailable for errors of the connection; Error for errors of the query.
    */
   protected async query(query: Parameters<Client["query"]>[0]): ReturnType<Client["query"]> {
+    let client: Client | undefined;
     try {
-      const client = await this.#connect();
-      return await client.query(query);
+      client = await this.#connect();
+      return await this.#queryOn(client, query);
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
       if (error instanceof Unavailable) throw error;
@@ -125,31 +137,75 @@ export class PostgresConnection {
       // When a name has several addresses and all refuse, the driver's error has a code and no message.
       const shown = this.redact(message || code);
       // SQLSTATE codes 08… (connection), 57P… (shutdown) and 53300 (too many connections) are about
-      // the connection, others about the query. System error codes such as ECONNREFUSED start with E.
-      const isSqlState = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E");
-      const isQueryError = isSqlState && !/^(08|57P|53300)/.test(code);
+      // the connection, others about the query.
+      const isQueryError = isSqlState(code) && !/^(08|57P|53300)/.test(code);
       if (isQueryError) throw new Error(shown, { cause: error });
-      this.#client = undefined;
+      if (client !== undefined) this.#lose(client);
       throw new Unavailable(shown, { cause: error });
     }
   }
 
+  #queryOn(client: Client, query: Parameters<Client["query"]>[0]): ReturnType<Client["query"]> {
+    const link = {
+      received: () => client.connection.stream.bytesRead,
+      isReachable: (signal: AbortSignal) => this.#isReachable(signal),
+    };
+    return whileResponding(client.query(query), link, this.waits);
+  }
+
+  /**
+   * Whether the server accepts another connection. Behind a connection pooler a statement on it might
+   * wait for the one that runs, so none is sent.
+   */
+  async #isReachable(signal: AbortSignal): Promise<boolean> {
+    let client: Client | undefined;
+    const cancel = () => client?.connection.stream.destroy();
+    signal.addEventListener("abort", cancel);
+    try {
+      await this.#openFirst((opening) => client = opening);
+      return true;
+    } catch (error) {
+      return isSqlState((error as { code?: string }).code); // it refuses the connection
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      if (client !== undefined) await closeClient(client);
+    }
+  }
+
+  /** Ends a lost connection at once. The statements that wait for it fail. */
+  #lose(client: Client): void {
+    if (this.#client === client) this.#client = undefined;
+    client.connection.stream.destroy();
+  }
+
   async #connect(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
+    if (this.#isClosed) throw new Unavailable("the connection was closed");
     if (this.isInTransaction) throw new Unavailable("the connection was lost");
+    return this.#client = await this.#openFirst();
+  }
+
+  /**
+   * Connects with the first kind of encryption that the server offers.
+   *
+   * @param onOpening Receives each client before it connects.
+   */
+  #openFirst(onOpening: (client: Client) => void = () => {}): Promise<Client> {
     const [first, ...others] = this.encryptions;
-    return this.#client = await others.reduce(
+    return others.reduce(
       (connecting, ssl) =>
         connecting.catch((error) => {
           if (!(error as Error).message.includes(NO_ENCRYPTION)) throw error;
-          return this.#open(ssl);
+          return this.#open(ssl, onOpening);
         }),
-      this.#open(first),
+      this.#open(first, onOpening),
     );
   }
 
-  async #open(ssl: Encryption): Promise<Client> {
+  async #open(ssl: Encryption, onOpening: (client: Client) => void): Promise<Client> {
     const client = this.newClient(ssl);
+    onOpening(client);
+    this.#opening.add(client);
     const onLost = () => {
       if (this.#client === client) this.#client = undefined;
     };
@@ -161,8 +217,15 @@ export class PostgresConnection {
     } catch (error) {
       await closeClient(client); // the socket of a refused connection may still be open
       throw error;
+    } finally {
+      this.#opening.delete(client);
     }
   }
+}
+
+/** Whether an error has a code of PostgreSQL. System error codes such as ECONNREFUSED start with E. */
+function isSqlState(code = ""): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E");
 }
 
 /** Closes a connection. Waits at most {@linkcode CLOSE_MS} for the server to confirm. */
@@ -171,6 +234,7 @@ async function closeClient(client: Client): Promise<void> {
   const timer = setTimeout(resolve, CLOSE_MS);
   await Promise.race([client.end().catch(() => {}), timeout]);
   clearTimeout(timer);
+  client.connection.stream.destroy();
 }
 
 /**

@@ -16,6 +16,8 @@ export interface Client {
     readonly rowCount: number | null;
   }>;
   end(): Promise<void>;
+  /** The connection: its stream is the socket, or TLS over it. */
+  readonly connection: { readonly stream: { readonly bytesRead: number; destroy(): void } };
 }
 
 /** The driver's option `ssl`: `false` is an unencrypted connection. */
@@ -47,20 +49,25 @@ export const NO_ENCRYPTION = "does not support SSL";
 
 /** A constant, not a literal in `import()`: Deno then downloads the driver only when it is loaded. */
 const DRIVER = "npm:pg@8.23.1";
-/** Timeout for a connection attempt, milliseconds. */
-const CONNECT_MS = 10_000;
+/**
+ * Time without data after which the system checks a connection (TCP keepalive), milliseconds. Routers
+ * that forget idle connections after some minutes then keep them.
+ */
+const KEEP_ALIVE_MS = 30_000;
 /** Object identifiers (OID) of types in PostgreSQL. */
 const OID = { boolean: 16, bigint: 20, json: 114, timestamptz: 1184, jsonb: 3802 };
 
 /**
  * Loads the driver.
  *
+ * @param connectMs Timeout for a connection attempt, milliseconds.
  * @returns Makes a client, which is not connected yet.
  * @throws InputError when the driver cannot be loaded.
  */
 export async function clientsOf(
   { host, port, database, user }: PostgresLocation,
   password: string | undefined,
+  connectMs: number,
 ): Promise<(ssl: Encryption) => Client> {
   const pg = await loadDriver();
   const parseTime = pg.types.getTypeParser(OID.timestamptz, "text");
@@ -85,9 +92,10 @@ export async function clientsOf(
       ssl,
       // `password` is a function, because the driver reads password files itself when it is null.
       password: () => password ?? "",
-      connectionTimeoutMillis: CONNECT_MS,
+      connectionTimeoutMillis: connectMs,
       application_name: "blocksweep",
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     });
 }
 

@@ -7,7 +7,7 @@
  */
 import type { ServerRecord } from "../../core/record.ts";
 import { countOf } from "../../core/quantities.ts";
-import type { Clock } from "../../net/clock.ts";
+import { type Clock, waitAtMost } from "../../net/clock.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
 import { type EventPosition, laterPosition } from "../../store/events/event_feed.ts";
@@ -34,6 +34,8 @@ const MAX_SKIPPED = 100_000;
 const MAX_BACKLOG = 10_000;
 /** Interval at which the waiting events are counted, milliseconds. */
 const COUNT_MS = 15_000;
+/** How long {@linkcode EventFeedQueue.close} waits for the database, milliseconds. */
+const CLOSE_MS = 5000;
 
 /** Options of an {@linkcode EventFeedQueue}. */
 export interface EventFeedOptions {
@@ -137,19 +139,29 @@ export class EventFeedQueue {
     if (this.#skipped.size > MAX_SKIPPED) this.#skipped.delete(oldest);
   }
 
-  /** Counts the waiting events, and closes the database. */
+  /** Whether the database could not be read at the last attempt. */
+  get failing(): boolean {
+    return this.#failing;
+  }
+
+  /** Counts the waiting events, and closes the database, which may not respond. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancel?.();
-    const { position, database } = this.options;
-    await this.#attempt(async () => {
-      await this.#save();
-      if (this.#saved === undefined) return;
-      this.waiting = await position.count(this.#unsaved ?? this.#saved, MAX_COUNT);
-      await position.release();
-    });
-    await this.#last;
-    await database[Symbol.asyncDispose]();
+    const { database, clock } = this.options;
+    const saved = this.#attempt(() => this.#end());
+    await waitAtMost(clock, CLOSE_MS, saved);
+    await database[Symbol.asyncDispose](); // work that still waits for it fails
+    await saved;
+  }
+
+  /** Stores the position, counts the waiting events, and releases the lease. */
+  async #end(): Promise<void> {
+    const { position } = this.options;
+    await this.#save();
+    if (this.#saved === undefined) return;
+    this.waiting = await position.count(this.#unsaved ?? this.#saved, MAX_COUNT);
+    await position.release();
   }
 
   #schedule(): void {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Clock, sleep } from "../../net/clock.ts";
+import { type Clock, sleep, waitAtMost } from "../../net/clock.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 import type { EventFeedQueue } from "./event_feed_queue.ts";
@@ -169,13 +169,11 @@ export class Webhook implements AsyncDisposable {
   async #close(): Promise<void> {
     const { clock, spool, feed } = this.options;
     this.#closes.abort();
-    if (!this.#failing) {
-      const timeout = sleep(clock, GRACE_MS, this.#ended.signal);
-      await Promise.race([this.#sendRest(), timeout]);
-    }
+    if (!this.#failing) await waitAtMost(clock, GRACE_MS, this.#sendRest());
     this.#ended.abort();
-    await this.#sending;
+    await waitAtMost(clock, GRACE_MS, this.#sending); // it may wait for the database
     await feed?.close();
+    await this.#sending;
     if (await spool.close()) return;
     this.#lose(spool.size, "the queue has no file");
     this.#kept = false;
@@ -195,7 +193,10 @@ export class Webhook implements AsyncDisposable {
 
   /** The oldest events of the first queue that has any; `undefined`: none has. */
   async #next(limit: number): Promise<Batch | undefined> {
-    for (const queue of this.#queues) {
+    const { spool, feed } = this.options;
+    // A database that does not respond delays its events only.
+    const queues = feed?.failing ? [spool, feed] : this.#queues;
+    for (const queue of queues) {
       const events = await queue.oldest(limit);
       if (events.length > 0) return { queue, events };
     }

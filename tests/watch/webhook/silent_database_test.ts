@@ -1,0 +1,74 @@
+/** A webhook whose database has gone silent: src/watch/webhook/webhook.ts, src/watch/webhook/event_feed_queue.ts. */
+import { assert, assertEquals } from "@std/assert";
+import { type Database, Unavailable } from "../../../src/store/database/database.ts";
+import type { WebhookPosition } from "../../../src/store/events/webhook_position.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import {
+  EventFeedQueue,
+  EventSpool,
+  newReceiver,
+  type WatchEvent,
+  Webhook,
+} from "../../../src/watch/mod.ts";
+
+/** Time after which a statement of the silent database fails, milliseconds. */
+const LIMIT_MS = 15_000;
+
+/** A webhook, and the times at which it delivered each event. */
+async function hooked(limitMs: number) {
+  const clock = new FakeNetwork(1);
+  const closed = Promise.withResolvers<void>();
+  const database = {
+    [Symbol.asyncDispose]: () => Promise.resolve(closed.resolve()),
+  } as unknown as Database;
+  const position = {
+    take: async () => {
+      const limit = new Promise<void>((resolve) => clock.after(limitMs, resolve));
+      await Promise.race([limit, closed.promise]);
+      throw new Unavailable("the server does not respond");
+    },
+  } as unknown as WebhookPosition;
+  const report = () => {};
+  const feed = new EventFeedQueue({ database, position, clock, report, shown: (one) => one });
+  const spool = await EventSpool.open({ path: undefined, onWriteError: report });
+  const delivered: number[] = [];
+  const hook = new Webhook(newReceiver("json", "http://127.0.0.1/"), {
+    ...{ clock, spool, feed, report },
+    fetch: (_, { body }) => {
+      const { length } = JSON.parse(new TextDecoder().decode(body as Uint8Array));
+      delivered.push(...Array(length).fill(clock.now()));
+      return Promise.resolve(new Response(""));
+    },
+  });
+  let added = 0;
+  const add = (count: number) => {
+    for (const end = added + count; added < end; added++) {
+      hook.add({ event: "players", id: `${added}`, at: added } as unknown as WatchEvent);
+    }
+  };
+  const pass = (ms: number) => clock.run(new Promise<void>((done) => clock.after(ms, done)));
+  return { hook, clock, delivered, add, pass };
+}
+
+Deno.test("a silent database delays events that it does not have by one statement at most", async () => {
+  const { hook, clock, delivered, add, pass } = await hooked(LIMIT_MS);
+  add(1);
+  await pass(1000);
+  assertEquals(delivered.length, 1);
+  const start = clock.now();
+  add(250); // three requests
+  await pass(LIMIT_MS + 1000);
+  assertEquals(delivered.length, 251);
+  assert(delivered.at(-1)! - start <= LIMIT_MS, String(delivered));
+  await clock.run(hook.close());
+});
+
+Deno.test("the end of a webhook waits 11 seconds for a silent database", async () => {
+  const { hook, clock, delivered, add, pass } = await hooked(3_600_000);
+  await pass(2000); // a statement has begun
+  add(1);
+  const start = clock.now();
+  await clock.run(hook.close());
+  assert(clock.now() - start <= 11_000, String(clock.now() - start));
+  assertEquals([delivered.length, hook.lost], [0, 1]); // there is no file
+});

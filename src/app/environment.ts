@@ -75,13 +75,14 @@ export function readReason(error: unknown): string {
 }
 
 /**
- * Writes a text file at once.
+ * Writes a text file as a whole.
  *
  * @throws InputError for a wrong path; WriteError or ShortageError when the system fails.
  */
 export async function writeTextFile(path: string, text: string): Promise<void> {
   try {
-    await Deno.writeTextFile(userPath(path), text);
+    const { writeWholeText } = await import("../sinks/whole_files.ts");
+    await writeWholeText(userPath(path), text);
   } catch (error) {
     throw writeRefusal(path, error);
   }

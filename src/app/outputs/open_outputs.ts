@@ -11,6 +11,7 @@ import { systemClock } from "../../net/clock.ts";
 import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
 import type { ReaderWait } from "../../sinks/named_pipe.ts";
 import { type Output, type Sink, TextSink } from "../../sinks/sink.ts";
+import type { WholeFile } from "../../sinks/whole_files.ts";
 import { userPath } from "../environment.ts";
 import { Interrupted } from "../interrupt_signals.ts";
 import { unavailableReason } from "../../store/database/database.ts";
@@ -25,6 +26,8 @@ export interface OpenedOutputs {
   readonly offsets: Offsets;
   /** Closes the files as they are, in place of the sinks. */
   readonly files: AsyncDisposableStack;
+  /** The files that are to be completed or discarded after the sinks were closed. */
+  readonly wholeFiles: readonly WholeFile[];
 }
 
 /** The callbacks and the signal for opening outputs. */
@@ -35,6 +38,8 @@ export interface OpenOutputsOptions {
   readonly report: (line: string) => void;
   /** Ends the wait for the reader of a named pipe. Default: nothing does. */
   readonly signal?: AbortSignal;
+  /** Whether files are replaced when they are complete, unless rows are appended. Default: no. */
+  readonly replacesFiles?: boolean;
 }
 
 /**
@@ -48,14 +53,16 @@ export async function openOutputs(
   append: boolean,
   options: OpenOutputsOptions,
 ): Promise<OpenedOutputs> {
-  const { writeRows } = options;
+  const { writeRows, replacesFiles = false } = options;
   await using opening = new AsyncDisposableStack();
-  const files = await openEach(
-    plans,
-    options,
-    opening,
-    ({ path, format }, wait) => openFile(path, format, append, wait),
-  );
+  const wholeFiles: WholeFile[] = [];
+  const files = await openEach(plans, options, opening, async ({ path, format }, wait) => {
+    const whole = replacesFiles && !append ? await replacementOf(path) : undefined;
+    if (whole === undefined) return await openFile(path, format, append, wait);
+    wholeFiles.push(whole);
+    opening.defer(() => whole.discard()); // unless all are opened
+    return await openFile(whole.part, format, append, wait);
+  });
   const opened = plans.map((plan) => files.get(plan));
   for (const { output, length } of files.values()) await output.truncate(length);
   return {
@@ -68,7 +75,13 @@ export async function openOutputs(
     }),
     offsets: opened.map((file) => file?.regular ? file.length : null),
     files: opening.move(),
+    wholeFiles,
   };
+}
+
+async function replacementOf(path: string): Promise<WholeFile | undefined> {
+  const { beginWholeFile } = await import("../../sinks/whole_files.ts"); // scans do not need it
+  return await beginWholeFile(path);
 }
 
 function ordered(sink: Sink, order: RowOrder | undefined): Sink {

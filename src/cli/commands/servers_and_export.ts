@@ -6,6 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
+import type { WholeFile } from "../../sinks/whole_files.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
@@ -81,12 +82,17 @@ async function show(
   const after = name === undefined ? undefined : await reading(() => findServer(database, name));
   const selection = { ...filters, after: after?.id };
   const report = options.quiet ? () => {} : reportLine;
-  const opened = await openOutputs(plans, options.append, { writeRows, report });
+  const opened = await openOutputs(plans, options.append, {
+    writeRows,
+    report,
+    replacesFiles: true,
+  });
   const { sinks } = whileRead(opened.sinks, plans, report);
   const tally = new SoftwareTally();
   const began = database.now();
   const { count: written, latest } = await writeAll(
     sinks,
+    opened.wholeFiles,
     () =>
       reading(() =>
         writeServers(
@@ -128,8 +134,23 @@ function rowKind(
   };
 }
 
-/** Writes, and closes the outputs even after an error. */
-async function writeAll<T>(sinks: readonly Sink[], write: () => Promise<T>): Promise<T> {
+/** Writes, and closes the outputs even after an error. Files are replaced if there was none. */
+async function writeAll<T>(
+  sinks: readonly Sink[],
+  files: readonly WholeFile[],
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    const result = await writeAndClose(sinks, write);
+    for (const file of files) await file.complete();
+    return result;
+  } catch (error) {
+    for (const file of files) await file.discard();
+    throw error;
+  }
+}
+
+async function writeAndClose<T>(sinks: readonly Sink[], write: () => Promise<T>): Promise<T> {
   await using stack = new AsyncDisposableStack();
   for (const sink of sinks) stack.use(sink);
   return await write();

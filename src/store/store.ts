@@ -13,7 +13,12 @@ import { writeOptOuts } from "./opt_outs.ts";
 import { writeOnlyPart } from "./parts/scan_parts.ts";
 import { writeScanRecords } from "./scan_writer.ts";
 import type { OptOut } from "./rows/polls.ts";
-import { type ScanNumbers, type ScanProgressRow, writeNumbers } from "./scans/scan_progress.ts";
+import {
+  type ScanNumbers,
+  type ScanProgressRow,
+  writeNumbers,
+  writeScanEnd,
+} from "./scans/scan_progress.ts";
 import { type ScanAddresses, writeScanRanges } from "./scans/scan_ranges.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import { storableJson, storableUuid } from "./rows/stored_values.ts";
@@ -182,7 +187,6 @@ export class Store implements AsyncDisposable {
   async #writeEnd(end: ScanEndRow): Promise<void> {
     const { database } = this;
     const { id, state, isComplete = false, optOuts = [], endsAt: _, rate: __, ...numbers } = end;
-    const time = timeParameter(database);
     const at = end.at + database.clockOffsetMs;
     const scan = (await scanNumbers(database, [uuidOf(id)])).get(uuidOf(id))!;
     await writeOptOutEvents(database, await writeOptOuts(database, optOuts), scan);
@@ -191,11 +195,7 @@ export class Store implements AsyncDisposable {
       await writeOnlyPart(database, scan, part);
     }
     await writeNumbers(database, scan, { ...end, endsAt: undefined });
-    await database.run(`update scans set state = ?, finished_at = ${time} where id = ?`, [
-      state,
-      at,
-      scan,
-    ]);
+    await writeScanEnd(database, scan, { state, at });
     if (state === "finished") await database.run("delete from scan_servers where scan = ?", [scan]);
   }
 

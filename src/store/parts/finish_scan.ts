@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";
+import { type Database, isInList, listValue } from "../database/database.ts";
 import { type Coverage, markMissing } from "../missing_servers.ts";
 import { scanNumbers } from "../rows/scan_numbers.ts";
+import { writeScanEnd } from "../scans/scan_progress.ts";
 import { FINAL_STATES, type LockedScan, lockScan } from "./scan_parts.ts";
 
 /** A part that was scanned completely, and whose missing servers are not yet counted. */
@@ -86,10 +87,7 @@ export async function finishScan(
     );
     if (!now.isOver) return undefined;
     const state = now.isWhole ? "finished" : "interrupted";
-    await database.run(
-      `update scans set state = ?, finished_at = ${timeParameter(database)} where id = ?`,
-      [state, at + database.clockOffsetMs, scan],
-    );
+    await writeScanEnd(database, scan, { state, at: at + database.clockOffsetMs });
     // A part that is retried goes on where it failed: the servers before that place have replied.
     if (now.isWhole) await database.run("delete from scan_servers where scan = ?", [scan]);
     return { state, missing };

@@ -85,3 +85,23 @@ export async function writeNumbers(
     [...values, scan],
   );
 }
+
+/**
+ * Writes the end of a scan or watch. If a clock was set back, or the clocks of two machines differ,
+ * the end is not before the start.
+ *
+ * @param scan `scans.id`.
+ * @param end The final state, and the time of the end by the database's clock, Unix milliseconds.
+ */
+export async function writeScanEnd(
+  database: Database,
+  scan: number,
+  { state, at }: { readonly state: string; readonly at: number },
+): Promise<void> {
+  const time = timeParameter(database);
+  await database.run(
+    "update scans set state = ?, finished_at = " +
+      `case when started_at > ${time} then started_at else ${time} end where id = ?`,
+    [state, at, at, scan],
+  );
+}

@@ -1,6 +1,6 @@
 /** Covers src/store/scans/scan_progress.ts, src/store/scans/scan_list.ts and src/store/store.ts. */
 import { assert, assertEquals } from "@std/assert";
-import { scanWithId } from "../../../src/store/scans/scan_list.ts";
+import { newestScans, scanWithId } from "../../../src/store/scans/scan_list.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, onEngines } from "../databases.ts";
 import { scanId } from "../records.ts";
@@ -58,4 +58,18 @@ onEngines("a heartbeat waits for the end of a stream on the same connection", as
   }
   await progress;
   assertEquals((await all(db, "select position from scans"))[0].position, 40);
+});
+
+onEngines("a scan whose clock was set back ends when it started", async (db) => {
+  const store = new Store(db, () => Promise.resolve());
+  const [id, start] = [scanId(1), db.now()];
+  await store.begin({ id, at: start, config: "{}" });
+  for (const [at, end] of [[start - 60_000, start], [start + 5, start + 5]]) {
+    await store.end({
+      ...{ id, since: start, at, state: "finished", downAfter: 1 },
+      ...{ found: 0, probesSent: 0, replies: 0 },
+    });
+    const [{ started_at, finished_at }] = await newestScans(db, 1);
+    assertEquals([started_at, finished_at], [start, end]);
+  }
 });

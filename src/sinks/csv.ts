@@ -24,9 +24,9 @@ export function csvFormat(fields: readonly Field[]): Format {
 }
 
 /** Parses the cells of a line. Returns no cells when a quote is not closed. */
-export function cellsOf(line: string): readonly string[] {
+export function cellsOf(line: string, separator = ","): readonly string[] {
   try {
-    return parse(line)[0] ?? [];
+    return parse(line, { separator })[0] ?? [];
   } catch {
     return [];
   }

@@ -38,7 +38,8 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
  * Converts the cells of a CSV line to a JSON object.
  *
  * @param head Names of the columns.
- * @returns `undefined` when the number of cells is wrong, or a cell has the wrong type for its column.
+ * @returns `undefined` when the number of cells is wrong, a cell has the wrong type for its column, or a
+ * spreadsheet has changed it.
  */
 export function jsonFromCells(
   head: readonly string[],
@@ -50,11 +51,25 @@ export function jsonFromCells(
     const field = FIELDS.find((one) => one.name === name);
     try {
       row[name] = field === undefined ? cells[i] : valueOf(cells[i], field);
+      if (isChanged(name, row[name])) return undefined;
     } catch {
       return undefined; // the cell is not JSON, or nested too deeply
     }
   }
   return row;
+}
+
+/** The words of a boolean; spreadsheets write them in capitals. */
+const BOOLEANS = new Map([["true", true], ["TRUE", true], ["false", false], ["FALSE", false]]);
+
+/** The date into which spreadsheets change a version such as 1.20.1: `20.01.2001`, `1/20/2001`, `20-Jan`. */
+const DATE =
+  /^(?:\d{1,2}\.\d{2}\.\d{4}|\d{1,4}\/\d{1,2}\/\d{1,4}|\d{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-\d{2})$/;
+
+/** Whether a spreadsheet has changed a text: a GUID to 1.23457E+18, a version to a date. */
+function isChanged(name: string, text: unknown): boolean {
+  if (typeof text !== "string") return false;
+  return name === "guid" ? !/^\d{1,20}$/.test(text) : name === "version" && DATE.test(text);
 }
 
 function valueOf(cell: string, { type }: Field): unknown {
@@ -63,10 +78,11 @@ function valueOf(cell: string, { type }: Field): unknown {
     case "text":
       return unguardText(cell);
     case "boolean":
-      return cell === "true" ? true : cell === "false" ? false : cell;
+      return BOOLEANS.get(cell) ?? cell;
     case "integer":
+      return /^-?\d+$/.test(cell) ? Number(cell) : cell; // not 1.79525E+12
     case "number":
-      return Number(cell);
+      return cell.trim() === cell ? Number(cell) : cell;
     default:
       return parseJson(cell);
   }

@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../src/net/clock.ts";
 import { stored } from "../../src/app/targets/servers_in_files.ts";
-import { foreignLineReader, type ImportedServer } from "../../src/sinks/foreign_files.ts";
+import { foreignLineReader, type ImportedServer } from "../../src/sinks/foreign/foreign_files.ts";
 import { type Database, StoreError, Unavailable } from "../../src/store/database/database.ts";
 import { writeImportedRecords } from "../../src/store/import_writer.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

@@ -154,10 +154,10 @@ async function lookUpTargets(
 async function readTargetFiles(paths: readonly string[]): Promise<NamedText[]> {
   if (paths.length === 0) return [];
   const { withoutRows } = await import("../targets/servers_in_files.ts");
-  return (await readTextFiles(paths)).map(({ text, source }) => ({
-    text: withoutRows(text),
-    source,
-  }));
+  const files = await readTextFiles(paths);
+  return await Promise.all(
+    files.map(async ({ text, source }) => ({ text: await withoutRows(text, source), source })),
+  );
 }
 
 /** The known servers to probe again, if the option `rescan` names a database. */

@@ -6,12 +6,8 @@
 import { tagsIn } from "../../store/server_tags.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
-import {
-  foreignLineReader,
-  type ImportedServer,
-  readForeignFile,
-} from "../../sinks/foreign_files.ts";
-import { XmlError } from "../../sinks/xml_tags.ts";
+import { type ImportedServer, readForeignFile } from "../../sinks/foreign/foreign_files.ts";
+import { XmlError } from "../../sinks/foreign/xml_tags.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import { readReason, standardInput, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -35,8 +31,8 @@ export async function* readServerRows(
   const now = Date.now();
   let unread = 0;
   try {
-    for await (const { number, servers, text: line } of readForeignFile(text, { seenAt: now })) {
-      if (line !== undefined && readText !== undefined) readText(line, number);
+    for await (const { number, servers, target } of readForeignFile(text, { seenAt: now })) {
+      if (target !== undefined && readText !== undefined) readText(target.text, number);
       else if (servers === undefined) unread++;
       for (const server of servers ?? []) yield stored(server, now);
     }
@@ -51,15 +47,32 @@ export async function* readServerRows(
 /**
  * A list of targets in which each row of a file is replaced by its `host:port`. Lines keep their
  * numbers. Lines that are no rows are not changed.
+ *
+ * @param source The name of the list in errors.
+ * @throws InputError that names the line of a row that cannot be read.
  */
-export function withoutRows(text: string): string {
-  const read = foreignLineReader({ seenAt: 0 });
-  return text.split("\n").map((line) => {
-    const servers = read(line);
-    return typeof servers === "object"
-      ? servers.map(({ record }) => serverId(record)).join(" ")
-      : line;
-  }).join("\n");
+export async function withoutRows(text: string, source: string): Promise<string> {
+  const lines: string[] = [];
+  try {
+    for await (
+      const { number, servers, target } of readForeignFile(oneChunk(text), { seenAt: 0 })
+    ) {
+      if (servers === undefined && target === undefined) {
+        throw new InputError(`${source}:${number}: Cannot read this row: it has no valid endpoint`);
+      }
+      while (lines.length < number) lines.push("");
+      const ids = servers?.map(({ record }) => serverId(record)) ?? [target!.text];
+      lines[number - 1] = [lines[number - 1], ...ids].join(" ").trim();
+    }
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    throw new InputError(`Cannot read "${source}": ${error.message}`);
+  }
+  return lines.join("\n");
+}
+
+async function* oneChunk(text: string): AsyncIterable<string> {
+  yield await Promise.resolve(text);
 }
 
 /**

@@ -4,8 +4,8 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { readForeignFile } from "../../sinks/foreign_files.ts";
-import { XmlError } from "../../sinks/xml_tags.ts";
+import { readForeignFile, type TargetText } from "../../sinks/foreign/foreign_files.ts";
+import { XmlError } from "../../sinks/foreign/xml_tags.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { openStore } from "../../store/open_store.ts";
@@ -34,8 +34,9 @@ const BATCH = 500;
 
 /** The formats that `import` reads, for error messages. */
 const FORMATS =
-  "blocksweep's rows, nmap's or masscan's -oX or -oG, masscan's -oJ or -oL, naabu's JSON " +
-  "lines, zmap's CSV, or HOST:PORT (HOST alone with --port), also with names";
+  "blocksweep's rows, nmap's or masscan's -oX or -oG, masscan's -oJ, -oL or standard output, naabu's " +
+  "JSON lines or CSV, zmap's CSV, CSV with columns of a host and a port, or HOST:PORT (HOST alone " +
+  "with --port), also with names";
 
 /** Runs `import`; returns the exit code. */
 export async function runImport(call: CommandCall): Promise<number> {
@@ -215,20 +216,25 @@ async function readServers(
     note: () => {},
   };
   const text = decodeTextStream(file);
-  let names: { readonly number: number; readonly name: ImportedName }[] = [];
+  let names: {
+    readonly number: number;
+    readonly name: ImportedName;
+    readonly target: TargetText;
+  }[] = [];
   const lookUp = async () => {
     const found = await Promise.allSettled(
       names.map(({ name }) => resolveImportedName(name, { port, seenAt }, lookups)),
     );
     for (const [i, one] of found.entries()) {
-      if (one.status === "fulfilled") writer.add(stored(one.value, seenAt));
+      const { row } = names[i].target;
+      if (one.status === "fulfilled") writer.add(stored({ ...one.value, row }, seenAt));
       else unread.refuse(names[i].number, one.reason);
     }
     names = [];
   };
-  for await (const { number, servers, text: line } of readForeignFile(text, { port, seenAt })) {
-    const name = line === undefined ? undefined : nameInLine(line);
-    if (name !== undefined) names.push({ number, name });
+  for await (const { number, servers, target } of readForeignFile(text, { port, seenAt })) {
+    const name = target && nameInLine(target.text);
+    if (name !== undefined) names.push({ number, name, target: target! });
     else if (servers === undefined) unread.count(number);
     for (const server of servers ?? []) writer.add(stored(server, seenAt));
     if (names.length >= LOOKUPS_AT_ONCE) await lookUp();

@@ -102,7 +102,7 @@ for (const [i, format] of [jsonFormat(FIELDS), csvFormat(FIELDS), ...ENDPOINTS].
       assertEquals(known, i < 2 ? [["sqp"], ["sqp"]] : [undefined, undefined]);
       assertEquals(servers.map((server) => server.firstDelayMs(Date.now(), () => 0.5)), [0, 0]);
     }
-    const targets = withoutRows(text).split(/\s+/).filter((word) => word !== "");
+    const targets = (await withoutRows(text, "x")).split(/\s+/).filter((word) => word !== "");
     assertEquals(targets, ["127.0.0.1:9000", "127.0.0.1:9001"]);
   });
 }
@@ -118,7 +118,7 @@ Deno.test("a list of targets has hosts without ports, several on a line, and com
   const protocols = PROTOCOLS.filter(({ name }) => name === "raknet");
   const servers = await serversOf("rows.txt", text, () => ({ protocols }));
   assertEquals(servers.map(({ endpoint }) => endpoint.port), [5, 6, 19132]);
-  assertEquals(withoutRows(text), "\n127.0.0.1:5, 127.0.0.2:6 # two\n127.0.0.3\n");
+  assertEquals(await withoutRows(text, "x"), "\n127.0.0.1:5, 127.0.0.2:6 # two\n127.0.0.3");
 });
 
 Deno.test("a broken row is no target, and a host may be named host", async () => {
@@ -127,7 +127,24 @@ Deno.test("a broken row is no target, and a host may be named host", async () =>
   const report = (line: string) => void reported.push(line);
   assertEquals((await serversOf("a.csv", rows, () => ({ report }))).length, 1);
   assertEquals(reported.length, 1);
-  assertEquals(withoutRows("host\n10.0.0.1"), "host\n10.0.0.1");
+  assertEquals(await withoutRows("host\n10.0.0.1", "x"), "host\n10.0.0.1");
+});
+
+Deno.test("scan -iL reads XML and formatted JSON, and refuses a broken row with its line", async () => {
+  const xml = '<?xml version="1.0"?>\n<nmaprun><host><address addr="10.0.0.7" addrtype="ipv4"/>\n' +
+    '<ports><port protocol="udp" portid="19132"><state state="open"/></port></ports></host></nmaprun>';
+  assertEquals(await withoutRows(xml, "x"), "\n\n10.0.0.7:19132");
+  const json = JSON.stringify([{ ip: "10.0.0.7", ports: [{ port: 5 }] }], null, 2);
+  assertEquals((await withoutRows(json, "x")).trim(), "10.0.0.7:5");
+  const broken: readonly (readonly [text: string, why: string])[] = [
+    ["<html>", 'Cannot read "x": line 1'],
+    ["<nmaprun>", "x:1: Cannot read this row"],
+    ["10.0.0.1:5\nhost,port\n10.0.0.1,x", "x:3: Cannot read this row"],
+    ['\n{"ip":"10.0.0.1",', "x:2: Cannot read this row"],
+  ];
+  for (const [text, why] of broken) {
+    await assertRejects(() => withoutRows(text, "x"), InputError, why);
+  }
 });
 
 Deno.test("watch takes over from a row that a server is offline", async () => {

@@ -22,8 +22,8 @@ import {
 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { ResumedRows } from "../../../src/scan/checkpoint/resumed_rows.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
-import { readForeignFile } from "../../../src/sinks/foreign_files.ts";
-import { XmlError } from "../../../src/sinks/xml_tags.ts";
+import { readForeignFile } from "../../../src/sinks/foreign/foreign_files.ts";
+import { XmlError } from "../../../src/sinks/foreign/xml_tags.ts";
 import type { DiskFile } from "../../../src/sinks/file_operations.ts";
 import { parseRangeList, parseTargetList } from "../../../src/targets/parse.ts";
 import { parsePorts } from "../../../src/targets/ports.ts";
@@ -58,10 +58,15 @@ async function foreignSeeds(): Promise<Uint8Array[]> {
   const seeds = seedsOf(
     "10.0.0.1:19132\n[::1]:25565\nplay.example.org\n",
     '{"schema":1,"host":"10.0.0.1","port":19132,"protocol":"raknet","protocols":["raknet"]}\n',
+    '[\n  {\n    "ip": "10.0.0.7",\n    "ports": [\n      {\n        "port": 5\n      }\n    ]\n  }\n]\n',
+    'sep=;\ntitle;hostname;port;tags\n"a;b";play.example.org;25565;x|y\nc;::ffff:1.2.3.4;5;\n',
+    "Discovered open port 25565/tcp on 10.0.0.7   \r\n10.0.0.7,,,25565\nip,port\n10.0.0.9,5\n",
     'host,port,protocols,name\n10.0.0.1,19132,"[""raknet""]","\'=1"\n',
   );
   for await (const { name } of Deno.readDir(FOREIGN)) {
-    seeds.push((await Deno.readFile(new URL(name, FOREIGN))).slice(0, 6000));
+    if (!name.endsWith(".ts")) {
+      seeds.push((await Deno.readFile(new URL(name, FOREIGN))).slice(0, 6000));
+    }
   }
   return seeds;
 }

@@ -1,48 +1,14 @@
-/** Covers src/sinks/nmap_files.ts, src/sinks/xml_tags.ts and src/sinks/read_rows.ts. */
+/** Covers src/sinks/foreign/nmap_files.ts, src/sinks/foreign/xml_tags.ts and src/sinks/read_rows.ts. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { emptyRecord, FIELDS, serverId, type ServerRecord } from "../../src/core/record.ts";
-import { csvFormat } from "../../src/sinks/csv.ts";
-import {
-  foreignLineReader,
-  type ImportDefaults,
-  readForeignFile,
-  trimCommas,
-} from "../../src/sinks/foreign_files.ts";
-import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
-import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
-import { XmlError, XmlReader } from "../../src/sinks/xml_tags.ts";
-import { PROTOCOLS } from "../../src/protocols/list.ts";
-
-/** The servers in a text with their times; `?` for each line that cannot be parsed. */
-function read(text: string, assumed: ImportDefaults = { seenAt: 5 }): string[] {
-  const reader = foreignLineReader(assumed);
-  return text.split("\n").flatMap((line) => {
-    const servers = reader(line);
-    if (servers === undefined || servers === "text") return ["?"];
-    return servers.map(({ record }) => `${serverId(record)} ${record.seen_at}`);
-  });
-}
-
-/** As `read`, for a stream with chunks of `size` characters; `?` is followed by the line number. */
-async function readFile(text: string, size = text.length || 1, longest?: number) {
-  const parts = Array.from(
-    { length: Math.ceil(text.length / size) },
-    (_, i) => text.slice(i * size, (i + 1) * size),
-  );
-  const found: string[] = [];
-  for await (
-    const { number, servers } of readForeignFile(ReadableStream.from(parts), { seenAt: 5 }, longest)
-  ) {
-    if (servers === undefined) found.push(`? ${number}`);
-    for (const { record } of servers ?? []) found.push(`${serverId(record)} ${record.seen_at}`);
-  }
-  return found;
-}
-
-// Sources: masscan 1.3.2 and zmap 2.1.1 for servers in a network namespace, nmap 7.93 for its own
-// host; for naabu written by hand, in the form of its `pkg/runner/output.go`.
-const file = (name: string) => Deno.readTextFile(new URL(`./foreign/${name}`, import.meta.url));
+import { emptyRecord, FIELDS, serverId, type ServerRecord } from "../../../src/core/record.ts";
+import { csvFormat } from "../../../src/sinks/csv.ts";
+import { foreignLineReader, trimCommas } from "../../../src/sinks/foreign/foreign_files.ts";
+import { jsonFormat, ndjsonFormat } from "../../../src/sinks/json.ts";
+import { grepFormat, hostPortFormat } from "../../../src/sinks/line_formats.ts";
+import { XmlError, XmlReader } from "../../../src/sinks/foreign/xml_tags.ts";
+import { file, read, readAlike, readFile } from "./reading.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 Deno.test("masscan's JSON and list output is read", async () => {
   const expected = [4, 2, 3].map((host) => `10.77.0.${host}:25565`);
@@ -229,7 +195,7 @@ Deno.test("blocksweep's own rows are read back unchanged from CSV and NDJSON", (
     const text = format.head + format.row(record, true) + format.row(record, false) + format.tail;
     const records = text.split("\n").flatMap((line) => {
       const servers = reader(line);
-      assert(typeof servers === "object", line);
+      assert(servers !== undefined && !("text" in servers), line);
       return servers.map((one) => one.record);
     });
     assertEquals(records, [record, record], format.name);
@@ -240,6 +206,14 @@ Deno.test("blocksweep's own rows are read back unchanged from CSV and NDJSON", (
   ]);
   const some = csvFormat(FIELDS.filter(({ name }) => ["host", "port"].includes(name)));
   assertEquals(read(some.head + some.row(record, true)), ["[::1]:7 0"]);
+});
+
+Deno.test("the standard output of masscan and nmap is read", async () => {
+  const text = "Starting masscan 1.3.2 (http://bit.ly/14GZzcT) at 2026-11-20 10:00:00 GMT\n" +
+    "Initiating SYN Stealth Scan\nScanning 1024 hosts [1 port/host]\n" +
+    `Discovered open port 25565/tcp on 10.0.0.7${" ".repeat(30)}\r\n` +
+    "Discovered open port 19132/udp on ::1\nDiscovered open port 0/udp on ::1\n";
+  assertEquals(await readAlike(text), ["10.0.0.7:25565", "[::1]:19132", "? 6"]);
 });
 
 Deno.test("an IPv4-mapped address is its IPv4 address in every format", () => {

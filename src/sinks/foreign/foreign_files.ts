@@ -1,58 +1,67 @@
 /**
- * Reads servers from files of other scanners: XML and greppable output of nmap and masscan, JSON
- * and list output of masscan, JSON lines of naabu, CSV of zmap, `host:port`; and every format of
- * blocksweep.
+ * Reads servers from files of other programs: XML and greppable output of nmap and masscan, JSON, list
+ * and standard output of masscan, JSON lines and CSV of naabu, CSV of zmap, tables of spreadsheets,
+ * `host:port`; and every format of blocksweep.
  *
  * @module
  */
-import { parseAddress, parseEndpoint, unmappedAddress } from "../core/address.ts";
-import { emptyRecord, type ServerRecord } from "../core/record.ts";
-import { linesOf } from "../core/text.ts";
-import { cellsOf } from "./csv.ts";
-import { parseRow } from "./json.ts";
+import { parseAddress, parseEndpoint, unmappedAddress } from "../../core/address.ts";
+import { emptyRecord, type ServerRecord } from "../../core/record.ts";
+import { parseRow } from "../json.ts";
 import { NmapReader, type OpenPort, parseGrepLine } from "./nmap_files.ts";
 import { XmlError } from "./xml_tags.ts";
-import { jsonFromCells, recordFromJson } from "./read_rows.ts";
+import { recordFromJson } from "../read_rows.ts";
+import { type Entry, EntryReader } from "./entries.ts";
+import { type ChosenColumn, type Table, tableOf, type TableRow } from "./tables.ts";
 
 /** A server that was read from a file. */
 export interface ImportedServer {
   /** The server's record. `protocol` is empty when the line contains only an endpoint. */
   readonly record: ServerRecord;
-  /** All values of the line, if blocksweep wrote the line. */
+  /** All values of the line, if blocksweep wrote it; of another line its `tags` and `notes`, if any. */
   readonly row?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Reads the servers of a line: no servers when the line is a header, a comment or an empty line;
- * `"text"` when the line is in no format of rows, but for example a name; `undefined` when the line
- * is a row that cannot be parsed.
- */
-export type LineReader = (line: string) => readonly ImportedServer[] | "text" | undefined;
+/** A line that gives a target of another form than an endpoint: a name, a range, or several words. */
+export interface TargetText extends Pick<ImportedServer, "row"> {
+  /** The target or the line; `NAME:PORT` for a row of a table with a name. */
+  readonly text: string;
+}
 
-/** Default values for lines without a port or a time. */
+/**
+ * Reads the servers of a line or of a JSON object: no servers when it is a header, a comment or empty; a
+ * text when it is in no format of rows; `undefined` when it is a row that cannot be parsed.
+ */
+export type LineReader = (line: string) => readonly ImportedServer[] | TargetText | undefined;
+
+/** How lines are read. */
 export interface ImportDefaults {
   /** The port of a line without a port. Default: such a line cannot be parsed. */
   readonly port?: number;
   /** The time of a line without a time, Unix milliseconds. */
   readonly seenAt: number;
+  /** Columns of tables that the user chose. Default: those with the usual names. */
+  readonly columns?: readonly ChosenColumn[];
+  /** Receives the columns of each table that are not read. */
+  readonly onIgnored?: (columns: readonly string[]) => void;
 }
 
-/** The servers of one line. */
+/** The servers of one line, or of one JSON object. */
 export interface ParsedLine {
   /** Line number, from 1. */
   readonly number: number;
   /** The line's servers; `undefined`: the line cannot be parsed. */
   readonly servers: readonly ImportedServer[] | undefined;
-  /** The line, if it is in no format of rows: for example a name, or a host without a port. */
-  readonly text?: string;
+  /** The text of a line that is in no format of rows. */
+  readonly target?: TargetText;
 }
 
-/** Maximum length of a line, UTF-16 code units. Rows of blocksweep are shorter. */
+/** Maximum length of a line or object, UTF-16 code units. Rows of blocksweep are shorter. */
 const MAX_LINE_LENGTH = 1 << 21;
 
 /**
- * Reads a file as a stream, with at most one line or XML tag in memory. A file that begins with `<`
- * is read as XML, any other line by line.
+ * Reads a file as a stream, with at most one line, JSON object or XML tag in memory. A file that begins
+ * with `<` is read as XML.
  *
  * @param maxLength Maximum length of a line, UTF-16 code units: a longer one cannot be parsed.
  * Default: 2^21.
@@ -69,13 +78,18 @@ export async function* readForeignFile(
   while (!first.done && first.value === "") first = await iterator.next();
   const all = withFirst(first, iterator);
   if (!first.done && first.value.trimStart().startsWith("<")) return yield* readXml(all, defaults);
+  const entries = new EntryReader(maxLength);
   const read = foreignLineReader(defaults);
-  let number = 0;
-  for await (const { line, tooLong } of linesOf(all, maxLength)) {
-    const servers = tooLong ? undefined : read(line);
-    number++;
-    yield servers === "text" ? { number, servers: undefined, text: line } : { number, servers };
+  const parsed = ({ number, text }: Entry): ParsedLine => {
+    const servers = text === undefined ? undefined : read(text);
+    return servers !== undefined && "text" in servers
+      ? { number, servers: undefined, target: servers }
+      : { number, servers };
+  };
+  for await (const chunk of all) {
+    for (const entry of entries.read(chunk)) yield parsed(entry);
   }
+  for (const entry of entries.end()) yield parsed(entry);
 }
 
 async function* withFirst(
@@ -111,20 +125,95 @@ async function* readXml(
 
 /** Creates a reader for the lines of one file. Each line's format is detected. */
 export function foreignLineReader(defaults: ImportDefaults): LineReader {
-  let rows: RowReader | undefined;
+  let table: Table | undefined;
+  let isServerTable = false;
   return (line) => {
     const text = line.trim(); // a byte order mark counts as white space
-    if (text === "" || text.startsWith("#")) return [];
+    if (text === "" || text.startsWith("#") || /^sep=.$/i.test(text)) return [];
     if (/^[[\],]+$/.test(text)) return []; // brackets and commas between JSON objects are skipped
     const object = trimCommas(text);
     if (object.startsWith("{")) return readObject(object, defaults);
     if (/^open (tcp|udp) /.test(text)) return readMasscanLine(text);
     if (/^banner /.test(text)) return []; // masscan also writes an `open` line for this port
     if (/^(?:Timestamp|Host): /.test(text)) return readGrep(text, defaults);
-    if (rows !== undefined) return rows(text);
-    rows = rowReader(text, defaults);
-    return rows !== undefined ? [] : readEndpoint(text, defaults) ?? "text";
+    if (CONSOLE.test(text)) return readConsole(text, defaults);
+    const raw = line.replace(/\r$/, "");
+    // naabu writes its head again before every host
+    const head = table === undefined || HEAD.test(text)
+      ? tableOf(raw, table === undefined ? defaults.columns : [])
+      : undefined;
+    if (head !== undefined) {
+      const isNew = table === undefined;
+      table = head;
+      if (isNew && head.ignored.length > 0) defaults.onIgnored?.(head.ignored);
+      if (head.isHead) return [];
+    }
+    if (table !== undefined) return readRow(table.row(raw), defaults);
+    if (/^SERVER(?: |$)/.test(text)) return (isServerTable = true, []);
+    if (isServerTable) return readEndpoint(text.split(" ", 1)[0], defaults);
+    return readEndpoint(text, defaults) ?? readPair(text, defaults) ?? { text: line };
   };
+}
+
+/** A head that naabu repeats. */
+const HEAD = /^(?:host,)?ip,port\b/;
+
+/** Lines of masscan's and nmap's standard output. */
+const CONSOLE =
+  /^(?:Discovered open port |Starting (?:masscan|Nmap) |Initiating |Scanning \d+ hosts )/;
+
+/** Reads `Discovered open port 25565/tcp on 10.0.0.7`; other lines on the console give no server. */
+function readConsole(
+  text: string,
+  defaults: ImportDefaults,
+): readonly ImportedServer[] | undefined {
+  if (!text.startsWith("Discovered")) return [];
+  const [, port, host] = /^Discovered open port (\d+)\/(?:tcp|udp) on (\S+)$/.exec(text) ?? [];
+  return endpointOnly(host, port, defaults.seenAt);
+}
+
+/** A host and a port with white space or separators between them: zmap without a head writes commas. */
+const PAIR = /^([^\s,;]+)(?:[,;\t]+|[ \t]+)(\d{1,5})$/;
+
+function readPair(
+  text: string,
+  { seenAt }: ImportDefaults,
+): readonly ImportedServer[] | TargetText | undefined {
+  const [, host, port] = PAIR.exec(text) ?? [];
+  if (host === undefined) return undefined;
+  return endpointOnly(host, port, seenAt) ??
+    (host.includes(".") && !host.includes(":") ? { text: `${host}:${port}` } : undefined);
+}
+
+/** Reads the server of a row of a table, or the target if it has a name or no port. */
+function readRow(
+  row: TableRow | undefined,
+  defaults: ImportDefaults,
+): readonly ImportedServer[] | TargetText | undefined {
+  if (row === undefined) return undefined;
+  const { values, hosts, port = defaults.port?.toString() } = row;
+  if (row.isOwn) return ownRow(values);
+  if (values.success === "0") return [];
+  const seenAt = millisecondsOf(values["timestamp-ts"]) ??
+    parseTime(values["timestamp-str"] ?? values.timestamp) ?? defaults.seenAt;
+  const given = labelsOf(values);
+  for (const host of hosts) {
+    const servers = endpointOnly(host, port, seenAt) ?? readEndpoint(host, { seenAt });
+    if (servers !== undefined) return servers.map((one) => ({ ...one, ...given }));
+  }
+  const [host] = hosts;
+  if (host === undefined || !/^[^\s,#/]+$/.test(host) || !isPort(port)) return undefined;
+  return { text: port === undefined ? host : `${host}:${port}`, ...given };
+}
+
+/** The tags and notes of a row that blocksweep did not write. */
+function labelsOf({ tags, notes }: TableRow["values"]): Pick<ImportedServer, "row"> {
+  return tags || notes ? { row: { tags, notes } } : {};
+}
+
+/** Whether a row lacks a port, or its port is one. */
+function isPort(port: string | undefined): boolean {
+  return port === undefined || /^\d{1,5}$/.test(port) && +port >= 1 && +port <= 65535;
 }
 
 /**
@@ -198,28 +287,6 @@ function readEndpoint(
   return endpointOnly(text, port, seenAt);
 }
 
-/** Reads the servers of a line below a head; `undefined` when the line cannot be parsed. */
-type RowReader = (line: string) => readonly ImportedServer[] | undefined;
-
-/** The reader of the lines below a head of CSV, or of a table; `undefined` for another line. */
-function rowReader(line: string, defaults: ImportDefaults): RowReader | undefined {
-  if (/^SERVER(?: |$)/.test(line)) return (row) => readEndpoint(row.split(" ", 1)[0], defaults);
-  const head = cellsOf(line);
-  const isHead = head.includes("saddr") || head.includes("host") && head.includes("port");
-  return isHead ? csvReader(head, defaults) : undefined;
-}
-
-/** A reader for CSV of blocksweep (column `host`) or of zmap (`saddr`, and optionally `sport`). */
-function csvReader(head: readonly string[], defaults: ImportDefaults): RowReader {
-  return (line) => {
-    const row = jsonFromCells(head, cellsOf(line));
-    if (row === undefined || !head.includes("saddr")) return row && ownRow(row);
-    if (row.success === "0") return [];
-    const seconds = millisecondsOf(row["timestamp-ts"]) ?? parseTime(row["timestamp-str"]);
-    return endpointOnly(String(row.saddr), row.sport ?? defaults.port, seconds ?? defaults.seenAt);
-  };
-}
-
 function ownRow(row: Readonly<Record<string, unknown>>): readonly ImportedServer[] | undefined {
   const record = recordFromJson(row);
   return record === undefined ? undefined : [{ record, row }];
@@ -227,7 +294,7 @@ function ownRow(row: Readonly<Record<string, unknown>>): readonly ImportedServer
 
 /** A server of which only the endpoint is known; `undefined` when the endpoint is invalid. */
 function endpointOnly(
-  host: string,
+  host: string | undefined,
   port: unknown,
   seenAt: number,
 ): readonly ImportedServer[] | undefined {

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../net/clock.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
-import type { EndReason, ScanState } from "./scan_state.ts";
+import { type EndReason, refusedTransports, type ScanState } from "./scan_state.ts";
 
 /**
  * Time for pending interviews after a scan was stopped, milliseconds. After this time, the rows are
@@ -40,7 +40,7 @@ export class EarlyStop {
   ) {
     this.#clock = clock;
     this.#on(signal, () => this.stop("interrupted"));
-    this.#on(abandon, () => this.#abandon());
+    this.#on(abandon, () => this.abandon("interrupted"));
     this.#cancelTimer = maxRuntimeMs === Infinity
       ? () => {}
       : clock.after(maxRuntimeMs, () => this.stop("max-runtime"));
@@ -52,8 +52,9 @@ export class EarlyStop {
     else signal?.addEventListener("abort", callback, { once: true, signal: this.#ended.signal });
   }
 
-  #abandon(): void {
-    this.stop("interrupted");
+  /** Stops the scan, also its pending interviews. */
+  abandon(reason: "interrupted" | "incomplete"): void {
+    this.stop(reason);
     this.#interviewEnd.abort();
   }
 
@@ -111,7 +112,8 @@ export class EarlyStop {
 }
 
 /**
- * Why a scan ended. A scan that was stopped when nothing was left to do counts as done.
+ * Why a scan ended. A scan that was stopped when nothing was left to do counts as done; one whose
+ * time was over while it had no network is incomplete.
  *
  * @param stopped Why the scan was stopped early.
  * @param isCut Whether work is left that the marks do not show: repetitions of disturbed passes, or
@@ -123,6 +125,11 @@ export function endReason(
   isCut: boolean,
   state: ScanState,
 ): EndReason {
+  if (
+    stopped === "max-runtime" && (refusedTransports(state).length > 0 || state.outage !== undefined)
+  ) {
+    return "incomplete";
+  }
   const whole = !isCut && udp.pass > state.passes && tcp.pass > state.tcp.passes;
   if (stopped !== undefined && !(stopped === "max-runtime" && whole)) return stopped;
   return whole && state.uninspected === 0 ? "done" : "incomplete";

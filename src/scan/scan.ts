@@ -30,7 +30,7 @@ import { RowMaker } from "./rows/row_maker.ts";
 import { ThreadStart } from "./rows/thread_start.ts";
 import { ScanConnections } from "./scan_connections.ts";
 import type { GivenScan, ScanEnd, ScanLimits, ScanSetup } from "./scan_setup.ts";
-import { areAllRefused } from "./scan_state.ts";
+import { refusedTransports } from "./scan_state.ts";
 import { makeTables, type ScanTables } from "./scan_tables.ts";
 import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
 import { SkippedTargets } from "./sweep_stage/skipped_targets.ts";
@@ -84,14 +84,14 @@ export function throttleOf(
 }
 
 /**
- * The marks of a scan after its passes. If the system refused every probe over UDP, the UDP mark is
- * the start, and a resumed scan probes all targets again. The TCP mark is also the start if, in
- * addition, no connection reached a host.
+ * The marks of a scan after its passes. If the system refused every probe or connection over a
+ * transport, its mark is the start, and a resumed scan probes all targets again.
  */
 function marksAtEnd(marks: Marks, { order: { from }, io: { state } }: ScanSetup): Marks {
-  if (!areAllRefused(state)) return marks;
-  const { sent, counts } = state.tcp;
-  return { udp: from.udp, tcp: counts.unreachable === sent ? from.tcp : marks.tcp };
+  const refused = refusedTransports(state);
+  const markOf = (transport: "udp" | "tcp") =>
+    (refused.includes(transport) ? from : marks)[transport];
+  return { udp: markOf("udp"), tcp: markOf("tcp") };
 }
 
 /** The stages of a scan. */
@@ -137,6 +137,9 @@ function makeStages(
   const connecting = { throttle, connections, skipped, sightings, admission, optOuts };
   const rows = write;
   const interviewing = { demultiplexer, connections, sightings, rows, lossAndRate, optOuts, found };
+  const inspect = new InspectStage(options, tables, interviewing);
+  tables.network.lastTo = (address) => throttle.lastTo(address);
+  tables.network.query = (witness) => inspect.query(witness);
   const udp = new UdpSweep(options, plan, tables, probing);
   const tcp = new TcpSweep(options, plan, tables, connecting);
   return {
@@ -153,7 +156,7 @@ function makeStages(
     adaptive: found &&
       new code!.AdaptiveSweep(adaptive!, options, tables, { udp, tcp, sightings, found }),
     known: new KnownServerStage(options, tables, sightings),
-    inspect: new InspectStage(options, tables, interviewing),
+    inspect,
     write,
     socketCounts: new SocketCounts(options, sockets),
   };
@@ -227,7 +230,7 @@ async function runPasses(
 
 /** Runs the stages until they end, in their order. Returns the marks after the passes. */
 async function runStages(
-  { stop, floods }: ScanTables,
+  { stop, floods, network }: ScanTables,
   { receiver, sightings, optOuts, udp, tcp, adaptive, known, inspect, write, socketCounts }: Stages,
   demultiplexer: Demultiplexer,
 ): Promise<Marks> {
@@ -247,11 +250,13 @@ async function runStages(
     stop.guard(() => known.run(), undefined),
   ]);
   socketCounts.start();
+  network.start();
   const [marks] = await sweeping;
   await demultiplexer.drained();
   isOver = true; // the cooldown is over
   await inspect.drain();
   await inspecting;
+  network.end();
   await write.idle();
   isEnded = true; // nothing more is sent, so replies need not be searched for opt-outs
   await stop.guard(() => optOuts.saved(), undefined);

@@ -20,7 +20,7 @@ import type { AdaptiveScan, NextPass } from "./adaptive/adaptive_setup.ts";
 import type { Marks } from "./checkpoint/low_water_mark.ts";
 import type { TargetNames } from "./requested_names.ts";
 import type { MakingThread, RowThreadOptions } from "./rows/thread_start.ts";
-import type { EndReason, ScanState } from "./scan_state.ts";
+import type { EndReason, Outage, ScanState } from "./scan_state.ts";
 
 /** Saves the progress of a scan. Another process can then resume the scan. No method rejects. */
 export interface Checkpointer {
@@ -203,6 +203,13 @@ export interface ScanHooks {
   readonly beforePass?: (pass: NextPass) => Promise<number>;
   /** Called when the wall clock jumps against the monotonic clock: after sleep or a time change. */
   readonly onClockJump?: (ms: number) => void;
+  /**
+   * Called when an outage of the scan's own network is noticed, and when it is over. Meanwhile the
+   * scan sends nothing but queries to servers that replied before.
+   *
+   * @param until The end of the outage, Unix milliseconds; `undefined`: it begins.
+   */
+  readonly onOutage?: (outage: Outage, until: number | undefined) => void;
   /** Called once for each error code of sending. */
   readonly onTrouble?: (code: string, kind: "refused" | "waits" | "short") => void;
   /** Called each second. Must reject if written rows have disappeared. */

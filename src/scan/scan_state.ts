@@ -8,6 +8,7 @@ import type { Endpoint } from "../core/address.ts";
 import { type FloodReport, noFloods } from "../sweep/flooding_hosts.ts";
 import type { AdaptiveReport } from "./adaptive/adaptive_report.ts";
 import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.ts";
+import type { OfflineReason } from "../store/events/watch_event.ts";
 import type { RateReport } from "../sweep/rate/rate_search.ts";
 import { noReplies, type ReplyCounts } from "../sweep/reply_counts.ts";
 
@@ -34,6 +35,14 @@ export type EndReason =
   | "max-results"
   | "max-runtime"
   | "failed";
+
+/** A time in which the scan's own network did not work. */
+export interface Outage {
+  /** The last reply, or the last packet that the system accepted, Unix milliseconds. */
+  readonly since: number;
+  /** `no_route`: the system refused all packets; `no_reply`: no server replied any more. */
+  readonly reason: OfflineReason;
+}
 
 /** Numbers of TCP connections by outcome. */
 export interface StreamCounts {
@@ -75,6 +84,8 @@ export interface PassCounts {
 export interface StreamState extends PassCounts {
   /** Targets for which no descriptor was free in any pass so far. */
   unprobed: number;
+  /** Connections that the system refused to begin for lack of a route, those of interviews included. */
+  refused: number;
   /** Numbers of TCP connections by outcome. */
   readonly counts: StreamCounts;
 }
@@ -140,13 +151,24 @@ export interface ScanState extends PassCounts {
   uninspected: number;
   /** Servers whose row is incomplete, because no descriptor was free for a part of it. */
   inspectedInPart: number;
+  /** The outage of the scan's own network, while it lasts. */
+  outage?: Outage;
   /** Why the scan ended; `undefined` while it runs. */
   ended?: EndReason;
 }
 
-/** Whether the system refused every probe over UDP. The scan then has no result for any target. */
-export function areAllRefused({ sent, refused }: Pick<ScanState, "sent" | "refused">): boolean {
-  return sent === 0 && refused > 0;
+/**
+ * The transports over which the system refused every probe or connection. The scan then has no result
+ * for any target of its passes.
+ */
+export function refusedTransports(
+  { sent, refused, tcp }: Pick<ScanState, "sent" | "refused" | "tcp">,
+): ("udp" | "tcp")[] {
+  const { open, refused: closed, timeout } = tcp.counts;
+  return [
+    ...(sent === 0 && refused > 0 ? ["udp" as const] : []),
+    ...(tcp.refused > 0 && open + closed + timeout === 0 ? ["tcp" as const] : []),
+  ];
 }
 
 /** The counters of a scan without connections. */
@@ -183,7 +205,16 @@ export function newState(scanId: string, startedAt: number): ScanState {
     dropped: 0,
     errors: {},
     waits: {},
-    tcp: { pass: 0, passes: 0, position: 0, size: 0, sent: 0, unprobed: 0, counts: noStreams() },
+    tcp: {
+      pass: 0,
+      passes: 0,
+      position: 0,
+      size: 0,
+      sent: 0,
+      unprobed: 0,
+      refused: 0,
+      counts: noStreams(),
+    },
     replies: noReplies(),
     omittedAt: [],
     canaries: noCanaries(),

@@ -18,6 +18,7 @@ import type { EarlyStop } from "./early_stop.ts";
 import { KnownServers } from "./inspect_stage/known_servers.ts";
 import { OptedOutAddresses } from "./opt_outs/opted_out_addresses.ts";
 import { Uninspected } from "./inspect_stage/uninspected_servers.ts";
+import { OwnNetwork } from "./own_network.ts";
 import { seedOf } from "./random_numbers.ts";
 import type { ScanSetup } from "./scan_setup.ts";
 import { ProbedEndpoints } from "./sweep_stage/probed_endpoints.ts";
@@ -56,6 +57,8 @@ export interface ScanTables {
   readonly signals: AddressSignals;
   /** Ends the scan early. */
   readonly stop: EarlyStop;
+  /** Notices outages of the scan's own network. */
+  readonly network: OwnNetwork;
 }
 
 /**
@@ -81,13 +84,18 @@ export function makeTables(
     (endpoint, protocol) => known.withholds(endpoint, protocol),
     optedOut,
   );
-  const onFlood = (address: Address) => demultiplexer.cancel(address);
+  const network = new OwnNetwork(options, stop);
+  const onFlood = (address: Address) => {
+    demultiplexer.cancel(address);
+    network.remove(address);
+  };
   const signals = new AddressSignals(stop.interviewSignal);
   const uninspected = new Uninspected(state);
   optedOut.onAdd((address) => {
     signals.cancel(address);
     uninspected.removeHost(address);
     demultiplexer.cancel(address);
+    network.remove(address);
   });
   return {
     tokens: new Tokens(key ?? random(8)),
@@ -107,5 +115,6 @@ export function makeTables(
     uninspected,
     signals,
     stop,
+    network,
   };
 }

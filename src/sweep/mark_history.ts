@@ -30,9 +30,15 @@ export class MarkHistory {
   /**
    * Creates a history that starts at a mark.
    *
-   * @param memoryMs Length of the period, milliseconds: the maximum delay of replies.
+   * @param memoryMs The maximum delay of replies, milliseconds.
+   * @param keptMs Length of the period, milliseconds. Default: that delay.
    */
-  constructor(from: Mark, now: number, private readonly memoryMs: number) {
+  constructor(
+    from: Mark,
+    now: number,
+    private readonly memoryMs: number,
+    private readonly keptMs: number = memoryMs,
+  ) {
     this.#steps = [{ mark: from, at: now }];
     this.#pass = from.pass;
     this.#position = from.position;
@@ -46,7 +52,7 @@ export class MarkHistory {
     this.#last = now;
     if (now - this.#steps.at(-1)!.at < this.memoryMs / STEPS) return;
     this.#steps.push({ mark: { pass, position }, at: now });
-    while (this.#steps.length > 1 && this.#steps[1].at <= now - this.memoryMs) this.#steps.shift();
+    while (this.#steps.length > 1 && this.#steps[1].at <= now - this.keptMs) this.#steps.shift();
   }
 
   /**

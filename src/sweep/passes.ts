@@ -118,3 +118,70 @@ export async function runPasses(options: PassOptions, visitor: PassVisitor): Pro
   }
   return mark;
 }
+
+/** The state of the network of this machine. */
+export interface NetworkState {
+  /** Aborted by an outage. The reason is the time before which nothing was lost. */
+  readonly signal: AbortSignal;
+  /** The time up to which the network certainly worked. */
+  readonly sureUntil: number;
+  /** Waits for the end of an outage, or until a signal is aborted. */
+  online(signal: AbortSignal): Promise<void>;
+  /** Waits until it is known whether the network worked at a time. */
+  confirm(time: number): Promise<void>;
+}
+
+/** Ends passes early. */
+export interface SweepStop {
+  /** Aborted when the passes must end. */
+  readonly sweepSignal: AbortSignal;
+  /** Whether late replies to their probes are not awaited then. */
+  readonly skipsCooldown: boolean;
+}
+
+/** Passes over UDP or TCP that can be run from any mark. */
+export interface RepeatableSweep {
+  /** Runs the passes from a mark on; returns the mark after them. The signal ends them early. */
+  readonly run: (from: Mark, signal: AbortSignal) => Promise<Mark>;
+  /**
+   * A mark before which no packet was sent whose reply can have been lost after a time; `undefined`:
+   * none was sent after it.
+   */
+  readonly before: (time: number) => Mark | undefined;
+  /** Forgets what was measured in an outage that began after a time. */
+  readonly forget: (time: number) => void;
+}
+
+/**
+ * Runs passes. When the scan goes offline, they end; when it is online again, they begin again before
+ * the outage.
+ *
+ * @returns The mark after the passes. If the scan ended while it was offline: the mark before the outage.
+ */
+export async function runRepeatedly(
+  { network, stop }: { readonly network: NetworkState; readonly stop: SweepStop },
+  clock: Clock,
+  from: Mark,
+  { run, before, forget }: RepeatableSweep,
+): Promise<Mark> {
+  const { sweepSignal } = stop;
+  for (let start = from;;) {
+    await network.online(sweepSignal);
+    const { signal } = network;
+    const end = await run(start, AbortSignal.any([sweepSignal, signal]));
+    const isCut = sweepSignal.aborted && stop.skipsCooldown;
+    if (!isCut) await network.confirm(clock.now() - LATE_MS);
+    if (!signal.aborted) return isCut ? before(network.sureUntil) ?? end : end;
+    forget(signal.reason);
+    start = before(signal.reason) ?? end;
+    if (sweepSignal.aborted) return start;
+  }
+}
+
+/** Time before the end of passes in which no reply has to arrive, milliseconds. */
+const LATE_MS = 2000;
+
+/**
+ * How long the marks of passes are kept, milliseconds: longer than an outage takes to be noticed.
+ */
+export const KEPT_MARKS_MS = 60_000;

@@ -69,6 +69,8 @@ export interface SenderOptions extends ProbeWriterOptions {
   readonly canaries?: Canaries;
   /** Cancels the pass after the current batch. */
   readonly signal: AbortSignal;
+  /** Cancels a wait for an interface that is down. Default: `signal`. */
+  readonly waitSignal?: AbortSignal;
   /** Whether the queue of inspections is full. While it is full, sending has to wait. */
   readonly backlogged: () => boolean;
   /** Whether the event loop has other work now. Default: always. */
@@ -141,7 +143,7 @@ export class Sender {
       sockets: options.sockets,
       template: kind.probe,
       batch: this.#batchSize,
-      signal: options.signal,
+      signal: options.waitSignal ?? options.signal,
       count: Math.max(1, BATCHES_PER_THREAD * (options.threads ?? 0)),
       addLeft: (flight, left, from) => {
         const end = this.#writer.addLeft(flight, left, from, this.#batchSize);
@@ -256,10 +258,7 @@ export class Sender {
     return Math.max(pause, this.#dueAt[0] - this.#options.clock.now());
   }
 
-  /**
-   * Prepares probes until the batches or the block are full or a probe has to wait. Returns the next
-   * position.
-   */
+  /** Prepares probes until batches are full or a probe has to wait. Returns the next position. */
   #fill(space: ProbeSpace, from: number, most: number, flight: BatchInFlight): number {
     return this.#options.throttle.isUncapped
       ? this.#fillBlocks(space, from, most, flight)

@@ -1,10 +1,12 @@
 /**
- * Lines that explain errors of sending.
+ * Lines that explain errors of sending, and outages of the network.
  *
  * @module
  */
 import type { SendErrorKind } from "../../scan/sweep_stage/socket_counts.ts";
-import { withCommas } from "../../core/quantities.ts";
+import { roughDuration, withCommas } from "../../core/quantities.ts";
+import { GIVE_UP_MS } from "../../scan/own_network.ts";
+import type { Outage } from "../../scan/scan_state.ts";
 
 /** The most likely cause of an error of sending, and its remedy. */
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -65,4 +67,29 @@ export function refusalText(code: string): string {
 export function codeList(codes: Readonly<Record<string, number>>): string {
   return Object.entries(codes).sort(([, a], [, b]) => b - a)
     .map(([code, times]) => `${withCommas(times)} ${code}`).join(", ");
+}
+
+/**
+ * What happens in an outage, for example `no server has replied for 6 s`.
+ *
+ * @param now Unix milliseconds.
+ */
+export function outageText({ since, reason }: Outage, now: number): string {
+  const ms = roughDuration(now - since);
+  return reason === "no_route"
+    ? `the system has refused every packet for ${ms}, because there is no route`
+    : `no server has replied for ${ms}, not even those that replied before`;
+}
+
+/**
+ * The line for the beginning of an outage, or for its end.
+ *
+ * @param now Unix milliseconds.
+ */
+export function outageLine(outage: Outage, isOver: boolean, now: number): string {
+  return isOver
+    ? `blocksweep: the network works again after ${roughDuration(now - outage.since)}; the scan ` +
+      "repeats what it sent meanwhile"
+    : `blocksweep: ${outageText(outage, now)}: the scan waits for the network, at most ` +
+      roughDuration(GIVE_UP_MS);
 }

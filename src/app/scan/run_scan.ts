@@ -45,10 +45,12 @@ import { ScanMonitor } from "./scan_monitor.ts";
 import { statusOf } from "./scan_status.ts";
 
 /** What follows a running scan: the terminal of a command, or a program. */
-export interface RunOptions
-  extends
-    Pick<ScanHooks, "onStart" | "onPass" | "beforePass" | "onClockJump" | "onTrouble">,
-    Pick<ScanIo, "throttle" | "gate"> {
+export interface RunOptions extends
+  Pick<
+    ScanHooks,
+    "onStart" | "onPass" | "beforePass" | "onClockJump" | "onOutage" | "onTrouble"
+  >,
+  Pick<ScanIo, "throttle" | "gate"> {
   /** Ends the sweep. Interviews that have begun are finished, and their rows are written. */
   readonly signal: AbortSignal;
   /** Cancels also the interviews that have begun. Default: they are never cancelled. */
@@ -212,8 +214,8 @@ function setupOf(
 ): ScanSetup {
   const { options, selection: { targets, order }, limits, network, context } = scan;
   const { signal, abandon, gate, throttle, checkpointer } = given;
-  const { onStart, onPass, beforePass, onClockJump, onTrouble, attach = stores !== undefined } =
-    given;
+  const { onStart, onPass, beforePass, onClockJump, onOutage, onTrouble } = given;
+  const { attach = stores !== undefined } = given;
   return {
     targets: {
       ...targets,
@@ -245,6 +247,7 @@ function setupOf(
       onPass,
       beforePass,
       onClockJump,
+      onOutage,
       onTrouble,
       onOptOut: (address) => {
         network.optOuts.note(address);

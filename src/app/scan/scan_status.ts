@@ -106,6 +106,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     replies: state.replies,
     omitted_at: state.omittedAt.map(({ endpoint }) => formatEndpoint(endpoint)),
     floods: floodsOf(state),
+    outage: state.outage ?? null,
     loss: lossOf(state),
     rate: rateOf(state),
     adaptive: adaptiveOf(state),

@@ -44,7 +44,12 @@ export interface PartOfCampaign {
 export type StopReason = "paused" | "cancelled" | "stopped";
 
 /** Why some targets were not probed, or servers not inspected. */
-function whyIncomplete({ errors, refused, uninspected, tcp }: ScanState): string {
+function whyIncomplete({ errors, refused, uninspected, tcp, outage }: ScanState): string {
+  if (outage !== undefined) {
+    return outage.reason === "no_route"
+      ? "the scan is incomplete: the worker has no route to the targets"
+      : "the scan is incomplete: no server replies any more, not even those that replied before";
+  }
   const codes = Object.keys(errors).join(", ");
   return `the scan is incomplete: ${countOf(refused, "probe")} refused by the system` +
     `${codes === "" ? "" : ` (${codes})`}, ${countOf(tcp.unprobed, "target")} not probed and ` +

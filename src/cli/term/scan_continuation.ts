@@ -5,7 +5,7 @@
  */
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
 import type { ScanEnd } from "../../scan/scan_setup.ts";
-import { areAllRefused, type EndReason, type ScanState } from "../../scan/scan_state.ts";
+import { type EndReason, refusedTransports, type ScanState } from "../../scan/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
@@ -105,7 +105,7 @@ export function continueLines(
     const condition = end.error instanceof OutputLostError
       ? "once the file is restored, "
       : end.reason === "incomplete"
-      ? areAllRefused(state) ? "when the system sends probes, " : "with more descriptors, "
+      ? conditionOf(state)
       : "";
     const [command, ...notes] = resumeLines(checkpoint, databases);
     return [condition + command, ...notes];
@@ -121,6 +121,14 @@ export function continueLines(
   const command = continueCommand(given, choice, end.marks, outputs);
   const notes = [...continueNotes(given, outputs), ...passwordNotes(databases.places)];
   return [`continue with: ${command}`, ...notes];
+}
+
+/** What has to be different when an incomplete scan is resumed. */
+function conditionOf(state: ScanState): string {
+  if (state.outage !== undefined) return "when the network works again, ";
+  return refusedTransports(state).length > 0
+    ? "when the system sends probes, "
+    : "with more descriptors, ";
 }
 
 /**

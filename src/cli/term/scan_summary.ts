@@ -4,7 +4,12 @@
  * @module
  */
 import type { ScanEnd } from "../../scan/scan_setup.ts";
-import { areAllRefused, type EndReason, MAX_NAMED, type ScanState } from "../../scan/scan_state.ts";
+import {
+  type EndReason,
+  MAX_NAMED,
+  refusedTransports,
+  type ScanState,
+} from "../../scan/scan_state.ts";
 import { omittedLines, type RepeatedScope } from "./omitted_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
@@ -14,7 +19,7 @@ import { formatAddress } from "../../core/address.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import type { AdaptiveEnd, AdaptiveReport } from "../../scan/adaptive/adaptive_report.ts";
 import { digits } from "./status_line.ts";
-import { codeList, refusalText } from "../../app/engines/send_error_lines.ts";
+import { codeList, outageText, refusalText } from "../../app/engines/send_error_lines.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
   "done": "done",
@@ -64,7 +69,7 @@ export function summary(
     ...(verbose && state.passes > 0 ? [engineLine(state)] : []),
     ...serversLine(state),
     ...adaptiveLines(state.adaptive),
-    ...refusalLines(state),
+    ...networkLines(state),
     ...shortageLines(state),
     ...droppedLines(state),
     ...omittedLines(state, { given, databases, isResumable }),
@@ -185,13 +190,17 @@ function serversLine({ aliases, noStatus, optedOut }: ScanState): string[] {
   return parts.length === 0 ? [] : [`servers: ${parts.join(", ")}`];
 }
 
-/** The line for a scan whose UDP probes were all refused by the system. */
-function refusalLines(state: ScanState): string[] {
-  if (!areAllRefused(state)) return [];
-  const [code] = Object.entries(state.errors).sort(([, a], [, b]) => b - a)[0] ?? [];
+/** The lines for a scan whose packets were all refused by the system, or that ended in an outage. */
+function networkLines(state: ScanState): string[] {
+  const { errors, outage } = state;
+  const [code] = Object.entries(errors).sort(([, a], [, b]) => b - a)[0] ?? [];
+  const refused = { udp: "probe over UDP", tcp: "connection over TCP" };
   return [
-    "results are incomplete: the system refused every probe over UDP" +
-    (code === undefined ? "" : ` ${refusalText(code)}`),
+    ...refusedTransports(state).map((one) =>
+      `results are incomplete: the system refused every ${refused[one]}` +
+      (code === undefined ? "" : ` ${refusalText(code)}`)
+    ),
+    ...(outage === undefined ? [] : [`results are incomplete: ${outageText(outage, Date.now())}`]),
   ];
 }
 
@@ -300,7 +309,7 @@ export function endLines(
   checkpoint: string | undefined,
 ): string[] {
   const left = job.options.quiet
-    ? [...refusalLines(state), ...shortageLines(state), ...disturbedLines(state)]
+    ? [...networkLines(state), ...shortageLines(state), ...disturbedLines(state)]
     : [];
   return [...left, ...continueLines(job, state, end, checkpoint)];
 }

@@ -17,6 +17,7 @@ import {
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
 import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
+import type { QueryResult, Witness } from "../own_network.ts";
 import type { RowSource } from "../rows/row_maker.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -70,7 +71,7 @@ export class InspectStage {
     const atOnce = interviewsAtOnce(rates.hostRate);
     const onError = (error: Error) => tables.stop.fail(error);
     this.#pool = new InspectionPool(concurrency, onError, atOnce);
-    this.#serverRows = new ServerRows(options, tables.stop, parts.lossAndRate);
+    this.#serverRows = new ServerRows(options, tables.stop, tables.network, parts.lossAndRate);
     this.#optionsFor = interviewOptions(options, tables, parts);
     this.#budget = new UnprovedBudget(atOnce);
   }
@@ -177,6 +178,7 @@ export class InspectStage {
     if (reason === "failed" || reason === "max-results") return;
     const at = this.#options.io.clock.now();
     const found = await this.#interview(subject);
+    if (this.#isCutByOutage) return;
     if (found.ended === "optedOut") await this.#parts.optOuts.record(endpoint.address);
     if (optedOut.has(endpoint.address)) return onFinished();
     if (found.replies.length === 0) {
@@ -205,6 +207,7 @@ export class InspectStage {
     }
     const begun = clock.now();
     const result = await this.#interview(subject);
+    if (this.#isCutByOutage) return "cut";
     if (result.ended === "optedOut") await this.#parts.optOuts.record(address);
     const isConfirmed = result.replies.length > 0;
     if (!isConfirmed && !optedOut.has(address)) {
@@ -237,8 +240,45 @@ export class InspectStage {
     if (!verified || probe?.guessable) reclassify(state.replies, as);
   }
 
-  /** Interviews a server. If its host floods, the interview ends after the first reply. */
+  /** Queries a server once in one protocol. */
+  async query({ endpoint, protocol: name }: Witness): Promise<QueryResult> {
+    const { io: { gate }, targets: { allProtocols } } = this.#options;
+    const spoken = allProtocols.filter((protocol) => protocol.name === name);
+    const { replies, exhausted, ended } = await this.#tables.signals.run(
+      endpoint.address,
+      (signal) =>
+        inspectKnown(endpoint, spoken, {
+          ...this.#optionsFor(endpoint, -1, signal),
+          follow: false,
+          verify: false,
+          retries: 0,
+        }),
+    );
+    if (ended === "optedOut") await this.#parts.optOuts.record(endpoint.address);
+    if (replies.length > 0) return "replied";
+    return exhausted || ended !== undefined || gate?.isOpen() === false ? "unknown" : "silent";
+  }
+
+  /** Whether the scan ends in an outage. A resumed scan interviews the server again. */
+  get #isCutByOutage(): boolean {
+    const { network, stop } = this.#tables;
+    return network.signal.aborted && stop.interviewSignal.aborted;
+  }
+
+  /** Interviews a server, and again if there was an outage meanwhile. */
   async #interview(subject: Subject): Promise<Inspection> {
+    const { network, stop: { interviewSignal } } = this.#tables;
+    for (;;) {
+      await network.online(interviewSignal);
+      const { signal } = network;
+      const found = await this.#interviewOnce(subject);
+      if (lacksReplies(subject, found, this.#options)) await network.confirm();
+      if (!signal.aborted || interviewSignal.aborted) return found;
+    }
+  }
+
+  /** Interviews a server. If its host floods, the interview ends after the first reply. */
+  async #interviewOnce(subject: Subject): Promise<Inspection> {
     const isKnown = "plan" in subject;
     const { endpoint, socket } = isKnown ? { ...subject, socket: -1 } : subject.sighting;
     const { floods, signals } = this.#tables;
@@ -264,6 +304,18 @@ function inspectSubject(subject: Subject, options: InspectOptions): Promise<Insp
   return "plan" in subject
     ? inspectKnown(subject.endpoint, subject.plan.probed, options)
     : inspect(subject.sighting, { ...options, firstReply: subject.firstReply });
+}
+
+/** Whether a request of an interview got no reply, which an outage may have swallowed. */
+function lacksReplies(
+  subject: Subject,
+  { replies, failure, ended }: Inspection,
+  { targets: { protocols }, interviews: { follow } }: ScanSetup,
+): boolean {
+  if (ended !== undefined) return false;
+  const plan = "plan" in subject ? subject.plan.probed : [];
+  const queried = follow ? Math.max(protocols.length, plan.length) : 1;
+  return failure !== undefined || replies.length < queried;
 }
 
 /** Whether the first exchange had no result, for a reason other than a lack of descriptors. */

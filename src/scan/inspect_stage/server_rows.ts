@@ -7,6 +7,7 @@ import type { Sighting } from "../../core/record.ts";
 import type { Inspection } from "../../inspect/inspect.ts";
 import type { UndecodedReply } from "../../inspect/protocol_reply.ts";
 import type { EarlyStop } from "../early_stop.ts";
+import type { OwnNetwork } from "../own_network.ts";
 import { requestedName } from "../requested_names.ts";
 import type { RowSource } from "../rows/row_maker.ts";
 import type { ScanSetup } from "../scan_setup.ts";
@@ -21,11 +22,13 @@ export class ServerRows {
    * Counts from the number of rows of earlier runs of the scan.
    *
    * @param stop Ends the scan after its last row.
+   * @param network Queries servers with a row if nothing else replies.
    * @param lossAndRate The loss measurement. It uses servers with a row as canaries.
    */
   constructor(
     private readonly options: ScanSetup,
     private readonly stop: EarlyStop,
+    private readonly network: Pick<OwnNetwork, "add">,
     private readonly lossAndRate: LossAndRate,
   ) {
     this.#accepted = options.io.state.written;
@@ -58,6 +61,7 @@ export class ServerRows {
     if (this.#accepted >= maxResults) return "cut";
     if (++this.#accepted >= maxResults) this.stop.stop("max-results");
     const all = "raw" in replies ? [replies] : replies;
+    this.network.add({ endpoint, protocol: all[0].protocol });
     this.lossAndRate.add(sighting, all.map(({ protocol }) => protocol));
     return {
       endpoint,

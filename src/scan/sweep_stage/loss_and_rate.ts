@@ -58,7 +58,7 @@ export class LossAndRate {
   readonly #options: ScanSetup;
   readonly #parts: LossAndRateParts;
   readonly #kinds: ReadonlyMap<string, ProbeKind>;
-  readonly #search: RateSearch | undefined;
+  #search: RateSearch | undefined;
   /** State of the last measurement: time, packets granted, and times that a buffer was full. */
   #measuredAt = -Infinity;
   #stalled = false;
@@ -167,6 +167,14 @@ export class LossAndRate {
     );
     this.canaries.share = search.needsCanaries ? wanted : CANARY_SHARE;
     this.#options.io.state.rate = search.report;
+  }
+
+  /** Forgets what an outage of the scan's own network has disturbed. The rate search begins again. */
+  forget(): void {
+    this.canaries.forget();
+    this.passes.forget();
+    this.#search = this.#begin(this.#options.io.clock.now());
+    this.#publishSearch();
   }
 
   /** Ends the measurement when the sweep has ended. */

@@ -16,6 +16,16 @@ const EVERY_MS = 20;
  */
 export type SendErrorKind = "refused" | "waits" | "short";
 
+/** Error codes with which the system refuses to send to any target. */
+const NO_NETWORK: ReadonlySet<string> = new Set(["ENETUNREACH", "ENETDOWN", "ENODEV", "ENXIO"]);
+
+/** Number of packets that the system refused for lack of a network. */
+export function noNetwork(errors: Iterable<readonly [code: string, times: number]>): number {
+  let sum = 0;
+  for (const [code, times] of errors) if (NO_NETWORK.has(code)) sum += times;
+  return sum;
+}
+
 /** Called when an error first occurs. */
 export type SendErrorListener = (code: string, kind: SendErrorKind) => void;
 
@@ -28,6 +38,8 @@ export class SocketCounts {
    * Number of datagrams that were dropped for lack of buffer space in an earlier run of the scan.
    */
   readonly #dropped: number;
+  /** Number of connections that the system had refused before. */
+  readonly #refused: number;
   #cancel = () => {};
 
   /** Creates the sum of the counters of sockets. */
@@ -40,6 +52,7 @@ export class SocketCounts {
     state.receiveBuffer = sockets.reduce((sum, one) => sum + one.receiveBuffer, 0);
     this.#errors = [...new Set(sockets.map(({ errors }) => errors))];
     this.#dropped = state.dropped;
+    this.#refused = noNetwork(options.io.dialer.errors);
   }
 
   /** Starts updates at regular intervals. */
@@ -54,6 +67,7 @@ export class SocketCounts {
   update(): void {
     const { state } = this.options.io;
     state.dropped = this.sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
+    state.tcp.refused = noNetwork(this.options.io.dialer.errors) - this.#refused;
     state.errors = this.#sum("refused", ({ send }) => send);
     state.waits = this.#sum("waits", ({ waits }) => waits);
   }

@@ -11,9 +11,16 @@ import type { Stream } from "../../net/socket.ts";
 import { dial, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
 import type { Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { TargetOrder } from "../../targets/space.ts";
 import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
-import { type Pass, runPasses } from "../../sweep/passes.ts";
-import type { Mark } from "../../sweep/mark_history.ts";
+import {
+  KEPT_MARKS_MS,
+  type Pass,
+  type PassProgress,
+  runPasses,
+  runRepeatedly,
+} from "../../sweep/passes.ts";
+import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
 import type { SightingAdmission } from "../inspect_stage/sighting_admission.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
@@ -51,13 +58,16 @@ export class TcpSweep {
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
   readonly #parts: TcpSweepParts;
-  readonly #visitor: ConnectionVisitor;
+  #visitor: ConnectionVisitor | undefined;
+  #history: MarkHistory;
   readonly #progress: TransportProgress;
   /**
    * Endpoints with an open port that replied in another protocol or not at all. They are not probed
    * again.
    */
   readonly #others: EndpointSet;
+  /** The latest of them that did not reply at all, and when they were added. */
+  #slow: { readonly endpoint: Endpoint; readonly at: number }[] = [];
   /** Targets that were not probed yet, because no descriptor was free. */
   readonly #unprobed: EndpointSet;
   /**
@@ -76,16 +86,24 @@ export class TcpSweep {
     this.#unprobed = new EndpointSet(seed);
     tables.optedOut.onAdd((address) => this.#forgetUnprobed(address));
     this.#progress = new TransportProgress(options, "tcp");
-    const { skipped, sightings, connections: { slots }, throttle } = parts;
-    this.#visitor = new ConnectionVisitor({
+    this.#history = this.#historyFrom(options.order.from.tcp);
+  }
+
+  #historyFrom(mark: Mark): MarkHistory {
+    return new MarkHistory(mark, this.#options.io.clock.now(), KEPT_MARKS_MS);
+  }
+
+  #newVisitor(signal: AbortSignal, progress: PassProgress): ConnectionVisitor {
+    const { skipped, sightings, connections: { slots }, throttle } = this.#parts;
+    return new ConnectionVisitor({
       slots,
       throttle,
-      clock: options.io.clock,
-      signal: tables.stop.sweepSignal,
+      clock: this.#options.io.clock,
+      signal,
       skip: (target, protocol) => skipped.has(target, protocol) || this.#others.has(target),
       backlogged: () => sightings.isFull,
       visit: (protocol, target) => this.#visit(this.#named(protocol), target),
-      progress: this.#progress,
+      progress,
     });
   }
 
@@ -94,43 +112,50 @@ export class TcpSweep {
    * one pass.
    */
   get mark(): Mark {
-    return this.#held ?? this.#visitor.mark ?? this.#options.order.from.tcp;
+    const sure = this.#history.before(this.#tables.network.sureUntil);
+    return this.#held ?? sure ?? this.#visitor?.mark ?? this.#options.order.from.tcp;
   }
 
   /** Runs the passes; returns the mark after them. */
   async run(): Promise<Mark> {
-    const { order, io: { clock } } = this.#options;
-    const { tcp: passes, gapMs } = this.#plan;
-    const signal = this.#tables.stop.sweepSignal;
-    const end = await runPasses({
-      passes,
-      order,
-      from: order.from.tcp,
-      gapMs,
-      clock,
-      signal,
-      progress: this.#progress,
-    }, this.#visitor);
+    const { order } = this.#options;
+    const { tcp: passes } = this.#plan;
+    const end = await this.#sweep(passes, order, order.from.tcp, this.#progress);
     return this.#held ?? end;
+  }
+
+  /** Runs passes from a mark on, and repeats what an outage swallows. */
+  #sweep(
+    passes: readonly Pass[],
+    order: TargetOrder,
+    from: Mark,
+    progress: PassProgress,
+  ): Promise<Mark> {
+    const { gapMs } = this.#plan;
+    const { io: { clock } } = this.#options;
+    return runRepeatedly(this.#tables, clock, from, {
+      run: async (start, signal) => {
+        const visitor = this.#visitor = this.#newVisitor(signal, progress);
+        this.#history = this.#historyFrom(start);
+        const options = { passes, order, from: start, gapMs, clock, signal, progress };
+        return await runPasses(options, visitor);
+      },
+      before: (time) => this.#history.before(time),
+      forget: (time) => {
+        for (const { endpoint, at } of this.#slow) if (at >= time) this.#others.delete(endpoint);
+      },
+    });
   }
 
   /** Runs passes of an adaptive scan. */
   async runPlanned(passes: readonly Pass[], number: number): Promise<void> {
-    const { io: { clock, state } } = this.#options;
+    const { io: { state } } = this.#options;
     state.tcp.passes = number;
-    await runPasses({
-      passes,
-      order: { seed: undefined },
-      from: START,
-      gapMs: this.#plan.gapMs,
-      clock,
-      signal: this.#tables.stop.sweepSignal,
-      progress: {
-        begin: (pass, { position }, size) =>
-          this.#progress.begin(pass, { pass: number, position }, size),
-        note: (visited, sent) => this.#progress.note(visited, sent),
-      },
-    }, this.#visitor);
+    await this.#sweep(passes, { seed: undefined }, START, {
+      begin: (pass, { position }, size) =>
+        this.#progress.begin(pass, { pass: number, position }, size),
+      note: (visited, sent) => this.#progress.note(visited, sent),
+    });
   }
 
   #named(name: string): Protocol {
@@ -145,9 +170,18 @@ export class TcpSweep {
       (signal) =>
         this.#exchange(protocol, target, { ...this.#parts.connections.sweepLink, signal }),
     );
+    this.#record();
     if (isWhole || !optedOut.has(target.address)) return isWhole;
     this.#options.io.state.tcp.counts.cancelled++;
     return true;
+  }
+
+  /** Records the progress when a visit ends. */
+  #record(): void {
+    const { mark } = this.#visitor!;
+    if (mark !== undefined) {
+      this.#history.record(mark.pass, mark.position, this.#options.io.clock.now());
+    }
   }
 
   /** Connects to a target and queries it; false when the visit was cancelled. */
@@ -219,6 +253,14 @@ export class TcpSweep {
     else optOuts.take(sighting);
   }
 
+  #addSlow(endpoint: Endpoint): void {
+    const at = this.#options.io.clock.now();
+    this.#others.add(endpoint);
+    this.#slow.push({ endpoint, at });
+    if (at - this.#slow[0].at <= 2 * KEPT_MARKS_MS) return;
+    this.#slow = this.#slow.filter((one) => at - one.at <= KEPT_MARKS_MS);
+  }
+
   #judge(protocol: Protocol, target: Endpoint, outcome: Outcome<unknown>): void {
     const { clock, state: { tcp: { counts } } } = this.#options.io;
     switch (outcome.kind) {
@@ -243,7 +285,7 @@ export class TcpSweep {
         counts.unresponsive++;
         // TCP resends lost packets. A host that did not reply in this time is therefore not probed
         // again.
-        if (outcome.why === "slow") this.#others.add(target);
+        if (outcome.why === "slow") this.#addSlow(target);
     }
   }
 }

@@ -8,7 +8,7 @@
 import type { DatagramSocket } from "../../net/socket.ts";
 import { sleep } from "../../net/clock.ts";
 import type { Throttle } from "../../net/throttle.ts";
-import type { Pass, PassProgress } from "../../sweep/passes.ts";
+import { KEPT_MARKS_MS, type Pass, type PassProgress, runRepeatedly } from "../../sweep/passes.ts";
 import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
 import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
@@ -44,13 +44,16 @@ const MAX_FURTHER = 2;
 /** The start of the first pass. */
 const START: Mark = { pass: 1, position: 0 };
 
+/** The options of one run of passes. */
+type SweepRun = Pick<SweepOptions, "progress"> & Partial<Pick<SweepOptions, "cooldownMs">>;
+
 /** Runs the UDP passes of a scan. */
 export class UdpSweep {
   readonly #options: ScanSetup;
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
   readonly #parts: UdpSweepParts;
-  readonly #history: MarkHistory;
+  #history: MarkHistory;
   readonly #progress: TransportProgress;
   #isCut = false;
 
@@ -60,8 +63,7 @@ export class UdpSweep {
     this.#plan = plan;
     this.#tables = tables;
     this.#parts = parts;
-    const { order: { from: { udp } }, limits: { cooldownMs }, io: { clock } } = options;
-    this.#history = new MarkHistory(udp, clock.now(), cooldownMs);
+    this.#history = this.#historyFrom(options.order.from.udp);
     this.#progress = new TransportProgress(options, "udp");
   }
 
@@ -70,7 +72,15 @@ export class UdpSweep {
    * reply.
    */
   get mark(): Mark {
-    return this.#history.settled(this.#options.io.clock.now());
+    const { limits: { cooldownMs }, io: { clock } } = this.#options;
+    return this.#history.settled(
+      Math.min(clock.now(), this.#tables.network.sureUntil + cooldownMs),
+    );
+  }
+
+  #historyFrom(mark: Mark): MarkHistory {
+    const { limits: { cooldownMs }, io: { clock } } = this.#options;
+    return new MarkHistory(mark, clock.now(), cooldownMs, cooldownMs + KEPT_MARKS_MS);
   }
 
   /** Whether repetitions of disturbed passes are left. */
@@ -86,8 +96,10 @@ export class UdpSweep {
     if (passes.length === 0) return from;
     if (this.#plan.detectionPasses.length > 0) await this.#detectSuppressors();
     try {
-      const options = { ...this.#sweepOptions(), passes, from, history: this.#history };
-      const mark = await sweep({ ...options, progress: this.#publish(from, passes) });
+      const mark = await this.#sweep(passes, from, (start, history) => {
+        this.#history = history;
+        return { progress: this.#publish(start, passes) };
+      });
       if (!stop.sweepSignal.aborted) {
         floods.end();
         this.#parts.lossAndRate.passes.end();
@@ -104,17 +116,14 @@ export class UdpSweep {
     const { floods } = this.#tables;
     const { state } = this.#options.io;
     this.#parts.skipped.isFirst = number === 1;
-    await sweep({
-      ...this.#sweepOptions(),
-      passes,
-      from: START,
+    await this.#sweep(passes, START, () => ({
       cooldownMs,
       progress: this.#progressOf((pass, { position }, size) => {
         floods.begin(pass.protocol);
         state.passes = number;
         this.#progress.begin(pass, { pass: number, position }, size);
       }),
-    });
+    }));
   }
 
   /** Ends the passes of an adaptive scan. */
@@ -123,7 +132,30 @@ export class UdpSweep {
     this.#parts.lossAndRate.end();
   }
 
-  #sweepOptions(): Omit<SweepOptions, "passes" | "from" | "progress"> {
+  /**
+   * Runs passes from a mark on, and repeats what an outage swallows.
+   *
+   * @param options Returns the options of the run that begins at a mark.
+   */
+  #sweep(
+    passes: readonly Pass[],
+    from: Mark,
+    options: (from: Mark, history: MarkHistory) => SweepRun,
+  ): Promise<Mark> {
+    const { limits: { cooldownMs }, io: { clock } } = this.#options;
+    let history = this.#historyFrom(from);
+    return runRepeatedly(this.#tables, clock, from, {
+      run: async (start, signal) => {
+        history = this.#historyFrom(start);
+        const shared = { ...this.#sweepOptions(), signal, passes, from: start, history };
+        return await sweep({ ...shared, ...options(start, history) });
+      },
+      before: (time) => history.before(time - cooldownMs),
+      forget: () => this.#parts.lossAndRate.forget(),
+    });
+  }
+
+  #sweepOptions(): Omit<SweepOptions, "passes" | "from" | "progress" | "signal"> {
     const { order, limits: { cooldownMs }, io: { clock, threads } } = this.#options;
     const { tokens, filter, floods, stop } = this.#tables;
     const { sockets, throttle, window, skipped, sightings, lossAndRate } = this.#parts;
@@ -140,7 +172,7 @@ export class UdpSweep {
       tokens,
       canaries: lossAndRate.canaries,
       clock,
-      signal: stop.sweepSignal,
+      waitSignal: stop.sweepSignal,
       skipsCooldown: () => stop.skipsCooldown,
       filter,
       skip: (targets, i, protocol) => skipped.hasAt(targets, i, protocol),
@@ -155,16 +187,13 @@ export class UdpSweep {
     const { suppression } = this.#tables;
     const { retries } = this.#options.limits;
     suppression.isDetecting = true;
-    await sweep({
-      ...this.#sweepOptions(),
-      passes,
-      from: START,
+    await this.#sweep(passes, START, () => ({
       cooldownMs: gapMs,
       progress: this.#progressOf((_, { pass }, size) => {
         this.#parts.skipped.isFirst = (pass - 1) % (retries + 1) === 0;
         this.#progress.begin(undefined, { pass: 0, position: 0 }, size);
       }),
-    });
+    }));
     suppression.isDetecting = false;
   }
 
@@ -214,15 +243,12 @@ export class UdpSweep {
       await sleep(clock, this.#plan.gapMs, signal);
       if (signal.aborted) return true;
       floods.beginFurther();
-      await sweep({
-        ...this.#sweepOptions(),
-        passes,
-        from: START,
+      await this.#sweep(passes, START, () => ({
         progress: this.#progressOf(({ protocol }, _, size) => {
           floods.begin(protocol);
           Object.assign(state, { size, position: 0, total: state.total + size });
         }),
-      });
+      }));
       if (!signal.aborted) floods.end();
     }
   }

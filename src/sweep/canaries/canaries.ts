@@ -235,6 +235,17 @@ export class Canaries {
     this.#options.tally.counts.stopped++;
   }
 
+  /** Forgets the misses and the probes in flight: the network of this machine did not work. */
+  forget(): void {
+    const now = this.#options.clock.now();
+    this.#times.clear();
+    for (const canary of this.#sample) {
+      canary.misses = canary.uncountedMisses = 0;
+      if (canary.last?.replied === false) canary.last = undefined;
+    }
+    this.#sample.restart(now);
+  }
+
   /**
    * Counts the remaining outcomes at the end. Probes without a reply count as lost, although a late
    * reply is still possible.

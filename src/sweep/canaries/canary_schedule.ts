@@ -128,6 +128,12 @@ export class CanarySchedule {
     this.#queuesOf(canary.kind).ready.push(canary);
   }
 
+  /** Queues all canaries anew. */
+  restart(now: number): void {
+    this.#queues.clear();
+    for (const canary of this.#all) this.wait(canary, now);
+  }
+
   /** Moves a canary to the queue of servers with misses. */
   repeat(canary: Canary): void {
     this.#queuesOf(canary.kind).again.push(canary);
@@ -212,8 +218,8 @@ function* sentUntil(time: number, queue: Queue<CanaryProbe>): Generator<CanaryPr
  * search (early timeout), and after the full timeout.
  */
 export class CanaryRoundTrips {
-  readonly #early = new Queue<CanaryProbe>();
-  readonly #late = new Queue<CanaryProbe>();
+  #early = new Queue<CanaryProbe>();
+  #late = new Queue<CanaryProbe>();
   #roundTrip: number | undefined;
 
   /** The early timeout, milliseconds. */
@@ -226,6 +232,12 @@ export class CanaryRoundTrips {
   add(probe: CanaryProbe): void {
     this.#early.push(probe);
     this.#late.push(probe);
+  }
+
+  /** Forgets the probes in flight. */
+  clear(): void {
+    this.#early = new Queue();
+    this.#late = new Queue();
   }
 
   /** Adds the round-trip time of a reply, milliseconds. */

@@ -50,6 +50,11 @@ export class PassTally {
     this.counts.secondFound += passes.found[1];
   }
 
+  /** Leaves out all passes so far: parts of them are repeated. */
+  forget(): void {
+    this.#protocols.clear();
+  }
+
   /**
    * Counts a server. Its first reply may arrive during a later pass than the one whose probe it answers.
    *

@@ -5,6 +5,7 @@ import type { ScanIo } from "../../../src/scan/scan_setup.ts";
 import { newState } from "../../../src/scan/scan_state.ts";
 import { SocketCounts } from "../../../src/scan/sweep_stage/socket_counts.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import { FakeStreams } from "../../../src/testing/fake_streams.ts";
 
 Deno.test("counters of all sockets are added up, and shared counters count once", async () => {
   const [shared, own] = [noErrors(), noErrors()];
@@ -15,9 +16,11 @@ Deno.test("counters of all sockets are added up, and shared counters count once"
   }));
   const reported: string[] = [];
   const network = new FakeNetwork(1);
+  const dialer = new FakeStreams(network, 1);
+  dialer.errors.set("ENETUNREACH", 5);
   const state = { ...newState("", 0), dropped: 7 }; // of an earlier run
   const counts = new SocketCounts({
-    io: { clock: network, state, threads: 2 } as Partial<ScanIo> as ScanIo,
+    io: { clock: network, state, threads: 2, dialer } as Partial<ScanIo> as ScanIo,
     hooks: { onTrouble: (code, kind) => void reported.push(`${code} ${kind}`) },
   }, sockets as Partial<DatagramSocket>[] as DatagramSocket[]);
   assertEquals([state.threads, state.receiveBuffer], [2, 300]);
@@ -28,6 +31,7 @@ Deno.test("counters of all sockets are added up, and shared counters count once"
   own.waits.set("ENETDOWN", 1);
   sockets[0].dropped = 4;
   sockets[1].dropped = 1;
+  dialer.errors.set("ENETUNREACH", 7).set("ETIMEDOUT", 9);
   for (const _ of [1, 2]) {
     counts.update();
     const { errors, waits, dropped } = state;
@@ -36,6 +40,7 @@ Deno.test("counters of all sockets are added up, and shared counters count once"
       waits: { ENETDOWN: 1 },
       dropped: 12,
     });
+    assertEquals(state.tcp.refused, 2);
     assertEquals(reported, ["EPERM refused", "ENETDOWN waits"]);
   }
   shared.waits.set("EPERM", 1);

@@ -4,7 +4,7 @@
  * @module
  */
 import { Interrupted, onInterrupt } from "../../../app/interrupt_signals.ts";
-import { sendErrorLine } from "../../../app/engines/send_error_lines.ts";
+import { outageLine, sendErrorLine } from "../../../app/engines/send_error_lines.ts";
 import { isClosedPipe } from "../../../app/outputs/closed_pipe.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
 import { runPreparedScan, type ScanResult } from "../../../app/scan/run_scan.ts";
@@ -52,6 +52,8 @@ export async function execute(scan: PreparedScan): Promise<number> {
       onCheckpoint: (path) => checkpoint = path,
       onPass: verbose ? (transport) => progress?.reportPass(plan, transport) : undefined,
       onClockJump: (ms) => report(clockJumpLine(ms)),
+      onOutage: (outage, until) =>
+        report(outageLine(outage, until !== undefined, until ?? scan.network.clock.wall())),
       onTrouble: (code, kind) => {
         const line = sendErrorLine(code, kind);
         if (line !== undefined) report(line);

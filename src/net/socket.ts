@@ -51,7 +51,10 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
   readonly receivesWhileSending?: boolean;
   /** Size of the receive buffer, bytes as the system counts. */
   readonly receiveBuffer: number;
-  /** Datagrams dropped for a full receive buffer, if the system reports it; else 0. */
+  /**
+   * Received datagrams that the system dropped: the buffer was full, or the checksum wrong. 0 if the
+   * system does not report it.
+   */
   readonly dropped: number;
   /** Bytes in use in the receive buffer, as the system counts, if it reports them. */
   readonly receiveBufferUsed?: number;

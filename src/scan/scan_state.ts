@@ -119,7 +119,7 @@ export interface ScanState extends PassCounts {
   /** Number of times that sending had to wait, by error code. */
   waits: Readonly<Record<string, number>>;
   /**
-   * Received datagrams that the system dropped for lack of buffer space, if the system reports
+   * Received datagrams that the system dropped: no buffer space, or a bad checksum, if it reports
    * their number.
    */
   dropped: number;

@@ -71,7 +71,7 @@ function trafficFamilies(state: ScanState): Family[] {
     gauge("replies_unverified", "Replies that no second query has confirmed yet.", unverified),
     counter(
       "datagrams_dropped",
-      "Datagrams dropped because a receive buffer was full.",
+      "Received datagrams that the system dropped: a receive buffer was full, or a checksum wrong.",
       state.dropped,
     ),
     gauge("flooding_hosts", "Hosts that flood, by the source of datagrams.", state.floods.hosts),

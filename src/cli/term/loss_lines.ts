@@ -54,7 +54,8 @@ export function rateLines({ rate }: Pick<ScanState, "rate">): string[] {
     loss: `chose ${speed}: above it canary probes were lost (${percent(lossThere)} % at ` +
       `${withCommas(Math.round(lossAt))}/s, ${usual})`,
     buffers: `chose ${speed}: above it the send or receive buffers of the system were full`,
-    sender: `chose ${speed}: the caps per host and network, or this machine, allowed no more`,
+    sender:
+      `chose ${speed}: this machine, its link, or the caps per host and network allowed no more`,
     limit: `chose ${speed}, the most that is allowed: the loss was no higher than at lower rates`,
     searching: `reached ${speed} and was still searching (loss ${percent(usualLoss)} %)`,
     unknown: `stayed at ${speed}: too few servers replied to measure the loss`,

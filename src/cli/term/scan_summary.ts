@@ -272,8 +272,8 @@ function droppedLines({ dropped, engine, receiveBuffer }: ScanState): string[] {
   if (dropped === 0) return [];
   const buffer = engine === "portable" ? "" : ` (${mebibytes(receiveBuffer)})`;
   return [
-    `results may be incomplete: the receive buffer${buffer} was full and dropped ` +
-    `${countOf(dropped, "datagram")}; a lower --rate or more --retries find the missing servers`,
+    `results may be incomplete: the system dropped ${countOf(dropped, "received datagram")}: the ` +
+    `receive buffer${buffer} was full, or checksums were wrong; a lower --rate or more --retries find the missing servers`,
   ];
 }
 

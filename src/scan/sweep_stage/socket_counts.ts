@@ -35,7 +35,7 @@ export class SocketCounts {
   readonly #errors: readonly SocketErrors[];
   readonly #reported = new Set<string>();
   /**
-   * Number of datagrams that were dropped for lack of buffer space in an earlier run of the scan.
+   * Number of received datagrams that the system dropped in an earlier run of the scan.
    */
   readonly #dropped: number;
   /** Number of connections that the system had refused before. */

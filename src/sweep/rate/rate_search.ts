@@ -13,7 +13,7 @@ export type RateReason =
   | "loss"
   /** Higher rates lacked buffer space in the system, for sent or received datagrams. */
   | "buffers"
-  /** The machine, or the caps of hosts and networks, allow no higher rate. */
+  /** The machine, its link, or the caps of hosts and networks allow no higher rate. */
   | "sender"
   /** The highest allowed rate was reached. */
   | "limit"

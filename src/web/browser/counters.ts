@@ -3,7 +3,7 @@
 /** Titles, and the paths of the counters in a status file and in `scans.counters`. Losses are first. */
 const COUNTERS: readonly (readonly [title: string, ...path: readonly string[]])[] = [
   ["Rows that are not written", "lost"],
-  ["Datagrams that the system dropped: receive buffer full", "datagrams_dropped"],
+  ["Datagrams that the system dropped: receive buffer full, or bad checksum", "datagrams_dropped"],
   ["Probes that the system refused", "probes_refused"],
   ["Targets not probed: no file descriptor", "tcp", "unprobed"],
   ["Servers not inspected: no file descriptor", "uninspected"],

@@ -45,7 +45,7 @@ Deno.test("rateLines() has the rate that --rate auto chose, and the reason", () 
   );
   assertEquals(
     line("sender"),
-    "chose 18,400 packets/s: the caps per host and network, or this machine, allowed no more",
+    "chose 18,400 packets/s: this machine, its link, or the caps per host and network allowed no more",
   );
   assertEquals(
     line("unknown"),

@@ -179,7 +179,7 @@ function lossParts(state: ScanState): LinePart[] {
   const estimate = estimateLoss(canaries);
   const causes: readonly (readonly [count: number, text: string])[] = [
     [state.lost, "not written"],
-    [state.dropped, "dropped: receive buffer full"],
+    [state.dropped, "dropped: buffer full or bad checksum"],
     [state.refused, "refused by the system"],
     [tcp.unprobed + state.uninspected, "without a descriptor"],
     [replies.omitted, "omitted"],

@@ -29,7 +29,7 @@ export class SocketMemory {
     return this.#getOption(SO_MEMINFO)[WAITING];
   }
 
-  /** Number of datagrams that were dropped because the buffer was full. */
+  /** Number of datagrams that were dropped: the buffer was full, or the checksum wrong. */
   get dropped(): number {
     return this.#getOption(SO_MEMINFO)[DROPS];
   }

@@ -102,7 +102,7 @@ Deno.test("losses are shown by cause, and those that do not fit are left out", (
   const line = (columns: number) => scanBlockLines(view({ state }), columns)[4];
   assertEquals(
     line(200),
-    "losses    about 2% of packets  3 not written  1,200 dropped: receive buffer full  " +
+    "losses    about 2% of packets  3 not written  1,200 dropped: buffer full or bad checksum  " +
       "7 refused by the system",
   );
   assertEquals(

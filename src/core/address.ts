@@ -157,6 +157,11 @@ export function endpointOf(key: number | bigint): Endpoint {
     : { address: key >> 16n, port: Number(key & 0xffffn) };
 }
 
+/** Whether the address is in fe80::/10: such an address is valid on one link only. */
+export function isLinkLocal(address: Address): boolean {
+  return typeof address === "bigint" && address >> 118n === 0x3fan;
+}
+
 /** Whether the address is in 127.0.0.0/8 or is ::1. */
 export function isLoopback(address: Address): boolean {
   return typeof address === "number" ? address >>> 24 === 127 : address === 1n;

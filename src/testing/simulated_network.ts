@@ -145,7 +145,7 @@ export class SimulatedNetwork implements Network {
     this.local = {
       interfaces: () => interfaces,
       openLink: (address) => this.datagrams.open(6, address),
-      openGroup: () => Promise.resolve(this.datagrams.open(4)),
+      openGroup: ({ address }) => Promise.resolve(this.datagrams.open(family(address))),
     };
   }
 

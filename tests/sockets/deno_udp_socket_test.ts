@@ -4,6 +4,7 @@
  * Covers src/net/deno/udp_socket.ts and src/net/receive_drain.ts.
  */
 import { assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
+import type { Endpoint } from "../../src/core/address.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { openGroupSocket, openLinkSocket, openSocket } from "../../src/net/deno/udp_socket.ts";
 import type { DatagramSocket } from "../../src/net/socket.ts";
@@ -27,6 +28,19 @@ Deno.test("group sockets share their port, and skip missing interfaces", async (
     () => openGroupSocket({ ...group, port: ungrouped.port }),
     Deno.errors.AddrInUse,
   );
+});
+
+Deno.test("a group socket of IPv6 receives at its port, and skips missing interfaces", async () => {
+  const group = { address: 0xff75_0230n << 96n | 0x60n, interfaces: [0x7fffffff], largest: 4 };
+  await using free = openSocket({ address: 1n, port: 0 });
+  const { port } = free;
+  await free[Symbol.asyncDispose]();
+  await using socket = await openGroupSocket({ ...group, port });
+  const { promise, resolve } = Promise.withResolvers<Endpoint>();
+  void socket.listen((_, from) => resolve({ ...from }));
+  await using sender = openSocket({ address: 1n, port: 0 });
+  await sender.send(Uint8Array.of(1), { address: 1n, port });
+  assertEquals(await promise, { address: 1n, port: sender.port });
 });
 
 Deno.test("a missing permission is thrown, and not counted as a refusal", async () => {

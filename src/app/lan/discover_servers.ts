@@ -10,7 +10,7 @@ import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
-  ANNOUNCEMENT_GROUP,
+  ANNOUNCEMENT_GROUPS,
   broadcastProtocol,
   discover,
   type DiscoverySetup,
@@ -124,14 +124,21 @@ function socketsOf(
   const { clock, dialer, local, openSocket } = network;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   const streams = { dialer, throttle, clock, limits: STREAM_LIMITS, signal, shortage };
-  const interfaces = networks.flatMap((one) => "zone" in one ? [] : [one.address]);
-  const group = { ...ANNOUNCEMENT_GROUP, interfaces, largest: LONGEST_ANNOUNCEMENT };
+  const interfaces = {
+    4: networks.flatMap((one) => "zone" in one ? [] : [one.address]),
+    6: networks.flatMap((one) => "zone" in one ? [one.index] : []),
+  };
   return {
     open: (one: LocalNetwork | LocalLink) =>
       "zone" in one
         ? local.openLink(one.address, one.zone)
         : openSocket({ address: one.address, port: 0 }),
-    openGroup: () => local.openGroup(group),
+    openGroup: (bits) =>
+      local.openGroup({
+        ...ANNOUNCEMENT_GROUPS[bits],
+        interfaces: interfaces[bits],
+        largest: LONGEST_ANNOUNCEMENT,
+      }),
     dial: (endpoint, signal) => new StreamLink(endpoint, { ...streams, signal }),
   };
 }

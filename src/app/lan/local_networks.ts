@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseAddress, parseIpv4 } from "../../core/address.ts";
+import { isLinkLocal, parseAddress, parseIpv4 } from "../../core/address.ts";
 import {
   chooseJavaNetworks,
   type JavaNetworks,
@@ -18,13 +18,32 @@ export function localNetworks(
 ): (LocalNetwork | LocalLink)[] {
   return [
     ...withIpv4(interfaces).map(({ address, netmask }) => ({ address, netmask })),
-    ...interfaces
-      .filter(({ family, address }) => family === "IPv6" && /^fe80:/i.test(address))
+    ...withIpv6(interfaces)
+      .filter(({ address }) => isLinkLocal(address))
       .map(({ address, name, scopeid }) => ({
-        address: parseAddress(address) as bigint,
+        address,
         zone: Deno.build.os === "windows" ? String(scopeid) : name,
+        index: scopeid,
+        networks: withIpv6(interfaces)
+          .filter((other) => other.name === name && !isLinkLocal(other.address))
+          .map(({ address, netmask }) => ({
+            start: address & netmask,
+            end: (address | ~netmask & ALL_ONES) + 1n,
+          })),
       })),
   ];
+}
+
+const ALL_ONES = (1n << 128n) - 1n;
+
+function withIpv6(interfaces: readonly Deno.NetworkInterfaceInfo[]) {
+  return interfaces.filter(({ family }) => family === "IPv6")
+    .map(({ name, address, netmask, scopeid }) => ({
+      name,
+      address: parseAddress(address.split("%")[0]) as bigint,
+      netmask: parseAddress(netmask) as bigint,
+      scopeid: scopeid ?? 0,
+    }));
 }
 
 /** The IPv4 networks that are swept for Java servers, and why others are not. */

@@ -30,9 +30,12 @@ export interface NetherNetStyle {
   readonly truth: (identity: ServerIdentity) => Statement;
 }
 
-/** Multicast group, port and interval (milliseconds) of announcements. */
+/** Multicast groups by address family, port and interval (milliseconds) of announcements. */
 export const ANNOUNCEMENTS = {
-  endpoint: { address: 0xe000023c, port: 4445 }, // 224.0.2.60
+  groups: {
+    4: { address: 0xe000023c, port: 4445 }, // 224.0.2.60
+    6: { address: 0xff75_0230n << 96n | 0x60n, port: 4445 }, // ff75:230::60
+  },
   everyMs: 1500,
 } as const;
 

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey, formatEndpoint, isLoopback } from "../../core/address.ts";
+import {
+  type Endpoint,
+  endpointKey,
+  family,
+  formatEndpoint,
+  isLoopback,
+} from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
 import type { Stream } from "../../net/socket.ts";
@@ -145,7 +151,8 @@ export class Fleet implements AsyncDisposable {
   /** Sends a host's announcement now and at each interval. */
   #announce(host: FleetHost): void {
     if (host.announcement === undefined) return;
-    this.#send(host.announcement, host.endpoint, ANNOUNCEMENTS.endpoint);
+    const group = ANNOUNCEMENTS.groups[family(host.endpoint.address)];
+    this.#send(host.announcement, host.endpoint, group);
     this.#later(ANNOUNCEMENTS.everyMs, () => this.#announce(host));
   }
 

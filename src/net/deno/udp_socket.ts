@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  type Address,
   type Endpoint,
   family,
   formatAddress,
@@ -87,11 +88,11 @@ function lookupFailure({ message }: Error): unknown {
 
 /** A multicast group to receive from. */
 export interface MulticastGroup {
-  /** The IPv4 multicast address. */
-  readonly address: number;
+  /** The multicast address. */
+  readonly address: Address;
   /** The port, which other programs may share. */
   readonly port: number;
-  /** The local addresses of the interfaces to listen on. */
+  /** The interfaces to listen on: their local addresses, for an IPv6 group their indices. */
   readonly interfaces: readonly number[];
   /** Largest datagram to receive, bytes; larger ones are cut. */
   readonly largest: number;
@@ -106,13 +107,17 @@ export interface MulticastGroup {
 export async function openGroupSocket(
   { address, port, interfaces, largest }: MulticastGroup,
 ): Promise<DatagramSocket> {
-  const any = { transport: "udp" as const, hostname: "0.0.0.0", port, reuseAddress: true };
-  const socket = Deno.listenDatagram(any);
-  for (const local of interfaces) {
+  const bits = family(address);
+  const hostname = bits === 4 ? "0.0.0.0" : "::";
+  const socket = Deno.listenDatagram({ transport: "udp", hostname, port, reuseAddress: true });
+  for (const one of interfaces) {
+    const joined = bits === 4
+      ? socket.joinMulticastV4(formatAddress(address), formatAddress(one))
+      : socket.joinMulticastV6(formatAddress(address), one);
     // Joining fails for a second address of a joined interface, and on links without multicast.
-    await socket.joinMulticastV4(formatAddress(address), formatAddress(local)).catch(() => {});
+    await joined.catch(() => {});
   }
-  return new DenoSocket(socket, 4, largest);
+  return new DenoSocket(socket, bits, largest);
 }
 
 /** Number of buffers that are allocated at once. */

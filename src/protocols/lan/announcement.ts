@@ -1,6 +1,6 @@
 /**
  * The announcement of a Java world that is "Open to LAN". The world sends it every 1.5 seconds to
- * 224.0.2.60 port 4445. An announcement is UTF-8 text without a length field; only its tags delimit
+ * 224.0.2.60 port 4445; modded worlds send it to ff75:230::60 if their host prefers IPv6. An announcement is UTF-8 text without a length field; only its tags delimit
  * the values.
  *
  *     [MOTD] Steve - New World [/MOTD]  [AD] 51234 [/AD]

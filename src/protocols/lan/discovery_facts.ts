@@ -1,5 +1,5 @@
 /**
- * Constants of LAN discovery: the protocol names of its rows, and the multicast group of
+ * Constants of LAN discovery: the protocol names of its rows, and the multicast groups of
  * announcements.
  *
  * @module
@@ -24,8 +24,14 @@ export const LAN_FLAGS: Readonly<Record<"hostIgnored" | "noMotd" | "unknownVersi
   unknownVersion: "the version of the server data is unknown",
 };
 
-/** The multicast group of Java worlds' announcements: 224.0.2.60 port 4445. */
-export const ANNOUNCEMENT_GROUP = { address: 0xe000023c, port: 4445 } as const;
+/**
+ * The multicast groups of Java worlds' announcements, by address family: 224.0.2.60 and, of modded
+ * worlds whose host prefers IPv6 (MinecraftForge, NeoForge's DualStackUtils), ff75:230::60. Port 4445.
+ */
+export const ANNOUNCEMENT_GROUPS = {
+  4: { address: 0xe000023c, port: 4445 },
+  6: { address: 0xff75_0230n << 96n | 0x60n, port: 4445 },
+} as const;
 
 /**
  * The title of a world that only NetherNet found: name and level; `undefined` for other servers.

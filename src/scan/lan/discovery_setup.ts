@@ -4,7 +4,7 @@
  * @module
  */
 import type { ProtocolSelection } from "../../protocols/list.ts";
-import type { Endpoint } from "../../core/address.ts";
+import { type Endpoint, isLinkLocal } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { RetryLimits } from "../../inspect/converse.ts";
 import type { DatagramSocket, Dialer, Link } from "../../net/socket.ts";
@@ -27,6 +27,10 @@ export interface LocalLink {
   readonly address: bigint;
   /** Name of the interface. */
   readonly zone: string;
+  /** Index of the interface. */
+  readonly index: number;
+  /** The networks on the link in which this machine has other addresses. */
+  readonly networks: readonly Range[];
 }
 
 /** Options of the sweep for dedicated Java servers. Broadcasts do not find these servers. */
@@ -57,8 +61,11 @@ export interface DiscoverySetup extends RetryLimits, ProtocolSelection {
   readonly timeoutMs: number;
   /** Opens a socket that may send broadcasts. */
   readonly open: (network: LocalNetwork | LocalLink) => DatagramSocket;
-  /** Opens a socket that receives announcements of Java worlds. Default: they are not received. */
-  readonly openGroup?: () => Promise<DatagramSocket>;
+  /**
+   * Opens a socket that receives the announcements of Java worlds in an address family. Default: they
+   * are not received.
+   */
+  readonly openGroup?: (bits: 4 | 6) => Promise<DatagramSocket>;
   /** Opens a TCP connection to a Java server. Default: Java worlds are not queried. */
   readonly dial?: (endpoint: Endpoint, signal: AbortSignal) => Link;
   /** Options of the sweep for dedicated Java servers. Default: no sweep. */
@@ -122,6 +129,10 @@ export function broadcastOf({ address, netmask }: LocalNetwork): number | undefi
 
 /** Whether an endpoint is in the network, or on the link. */
 export function isInsideNetwork({ address }: Endpoint, network: LocalNetwork | LocalLink): boolean {
-  if ("zone" in network) return typeof address === "bigint" && address >> 118n === 0x3fan; // fe80::/10
+  if ("zone" in network) {
+    if (typeof address !== "bigint") return false;
+    return isLinkLocal(address) ||
+      network.networks.some(({ start, end }) => start <= address && address < end);
+  }
   return typeof address === "number" && ((address ^ network.address) & network.netmask) === 0;
 }

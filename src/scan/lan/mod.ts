@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { parseAddress } from "../../core/address.ts";
+import { family, parseAddress } from "../../core/address.ts";
 import { sleep } from "../../net/clock.ts";
 import { isOutOfDescriptors } from "../../net/file_descriptors.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
@@ -18,7 +18,7 @@ import { JavaSweep } from "./java_sweep.ts";
 import { refusalOf } from "./system_refusals.ts";
 import type { DiscoverySetup, LanEnd, LocalLink, LocalNetwork } from "./discovery_setup.ts";
 
-export { ANNOUNCEMENT_GROUP, LONGEST_ANNOUNCEMENT, worldTitle } from "../../protocols/lan/mod.ts";
+export { ANNOUNCEMENT_GROUPS, LONGEST_ANNOUNCEMENT, worldTitle } from "../../protocols/lan/mod.ts";
 export * from "./java_networks.ts";
 export * from "./found_servers.ts";
 export * from "./discovery_setup.ts";
@@ -47,14 +47,17 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const { networks, sockets } = openAll(options, refusals);
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   await using demultiplexer = new Demultiplexer(sockets, throttle, clock);
-  await using group = await openGroup(options, refusals);
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const interviews = new LanInterviews(options, networks, demultiplexer, reject);
   const discovery = new Discovery(options, networks, demultiplexer, interviews);
   demultiplexer.listen((datagram, from, socket) => discovery.receive(datagram, from, socket)).catch(
     reject,
   );
-  group?.listen((datagram, from) => discovery.receiveAnnouncement(datagram, from)).catch(reject);
+  await using groups = new AsyncDisposableStack();
+  for (const bits of new Set(networks.map(({ address }) => family(address)))) {
+    const group = groups.use(await openGroup(options, bits, refusals));
+    group?.listen((datagram, from) => discovery.receiveAnnouncement(datagram, from)).catch(reject);
+  }
   const cancelLinks = () => options.continuous && demultiplexer.cancel();
   signal.addEventListener("abort", cancelLinks, { once: true });
   const end = clock.now() + listenMs;
@@ -117,15 +120,14 @@ function isSwept({ protocols }: ServerRecord): boolean {
   return protocols.includes("slp") && !protocols.includes(LAN_PROTOCOLS.announcement);
 }
 
-/** Opens a socket in each network. A link without IPv6 is skipped without a report. */
+/** Opens a socket in each network. A link that the system refuses is skipped without a report. */
 function openAll({ networks, open }: DiscoverySetup, refusals: Set<string>) {
   const opened: { network: LocalNetwork | LocalLink; socket: DatagramSocket }[] = [];
   for (const network of networks) {
     try {
       opened.push({ network, socket: open(network) });
     } catch (error) {
-      const code = refusalOf(error);
-      if (!("zone" in network) || isOutOfDescriptors(code)) refusals.add(code);
+      noteRefusal(error, family(network.address), refusals);
     }
   }
   return {
@@ -134,17 +136,27 @@ function openAll({ networks, open }: DiscoverySetup, refusals: Set<string>) {
   };
 }
 
-/** Opens the socket for announcements of Java worlds; a refusal does not end the discovery. */
+/**
+ * Opens the socket for announcements of Java worlds in one address family; a refusal does not end the
+ * discovery.
+ */
 async function openGroup(
   { openGroup }: DiscoverySetup,
+  bits: 4 | 6,
   refusals: Set<string>,
 ): Promise<DatagramSocket | undefined> {
   try {
-    return await openGroup?.();
+    return await openGroup?.(bits);
   } catch (error) {
-    refusals.add(refusalOf(error));
+    noteRefusal(error, bits, refusals);
     return undefined;
   }
+}
+
+/** Records the code of a refusal. Links may have no IPv6: for them, only a lack of descriptors counts. */
+function noteRefusal(error: unknown, bits: 4 | 6, refusals: Set<string>): void {
+  const code = refusalOf(error);
+  if (bits === 4 || isOutOfDescriptors(code)) refusals.add(code);
 }
 
 /** Broadcasts pings and removes expired servers, until the end of the discovery. */

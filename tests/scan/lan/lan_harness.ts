@@ -17,7 +17,7 @@ import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 export const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };
 export const OFFICE = { address: 0x0a000005, netmask: 0xff000000 };
-export const LINK = { address: 0xfe80n << 112n | 5n, zone: "eth0" };
+export const LINK = { address: 0xfe80n << 112n | 5n, zone: "eth0", index: 2, networks: [] };
 /** The value in the command `lan`. */
 const HOST_RATE = 5;
 const ALL_NODES = 0xff02n << 112n | 1n;

@@ -63,6 +63,28 @@ Deno.test("announcements from other networks, malformed ones and opt-outs are dr
   assertEquals(await lookAround(network, { openGroup }), []);
 });
 
+Deno.test("a modded Java world announces itself to the IPv6 group, from an address of a link", async () => {
+  const network = new FakeNetwork(1);
+  const [prefix, foreign] = [0xfd00_0077n << 96n, 0xfd00_0078n << 96n];
+  const link = { ...LINK, networks: [{ start: prefix, end: prefix + (1n << 64n) }] };
+  const opened: (4 | 6)[] = [];
+  const openGroup = (bits: 4 | 6) => {
+    opened.push(bits);
+    const socket = network.open(bits);
+    const senders = bits === 4 ? [STEVE] : [prefix + 9n, foreign + 9n];
+    for (const address of senders) {
+      network.inject({ address, port: 50000 }, socket, utf8(WORLD), 100);
+    }
+    return Promise.resolve(socket);
+  };
+  const found = await lookAround(network, { networks: [HOME, link], openGroup });
+  assertEquals(opened, [4, 6]);
+  assertEquals(found.map(({ host, port, name }) => [host, port, name]), [
+    ["192.168.1.10", 51234, "Steve - World"],
+    ["fd00:77::9", 51234, "Steve - World"],
+  ]);
+});
+
 /** A simplified Server List Ping: one request, one reply. */
 const slp: Protocol<string> = {
   name: "slp",
@@ -227,5 +249,5 @@ Deno.test("the fleet's worlds announce themselves as the game does", () => {
   const read = lan.decodeAnnouncement(announcement!)!;
   assertEquals(read.port, endpoint.port);
   assertEquals(lan.announcementStatement(read), entry.truth.lan);
-  assertEquals(ANNOUNCEMENTS.endpoint, { address: 0xe000023c, port: 4445 });
+  assertEquals(ANNOUNCEMENTS.groups, lan.ANNOUNCEMENT_GROUPS);
 });

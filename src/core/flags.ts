@@ -48,3 +48,6 @@ export const INCOMPLETE_FLAGS: readonly string[] = [
   "statusMalformed",
   "cutShort",
 ] satisfies GeneralFlag[];
+
+/** The flag of records whose interview was cut short, so that protocols may not have been sent. */
+export const CUT_SHORT = "cutShort";

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { CUT_SHORT } from "../../core/flags.ts";
 import type { Endpoint } from "../../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../../core/record.ts";
 import { attachedOf } from "../../inspect/attachments.ts";
@@ -61,7 +62,7 @@ export class RowMaker {
     const replies = "raw" in given ? [decodeReply(given, allProtocols)] : given;
     const context = { endpoint, seenAt, latencyMs, requestedAs, scanId, allProtocols };
     const record: RecordWithAttachments = mergeReplies(replies, context);
-    if (isCutShort) record.flags = [...record.flags, "cutShort"].sort();
+    if (isCutShort) record.flags = [...record.flags, CUT_SHORT].sort();
     if (attach) record[ATTACHMENTS] = attachedOf(replies, players);
     record.alias_of = this.aliases.of(record, endpoint);
     return players ? record : withoutPlayers(record, allProtocols);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { CUT_SHORT } from "../../core/flags.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { isShorteningFlag } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -29,6 +30,7 @@ function changesOf(
   allProtocols: readonly Protocol[],
 ): Record<string, Change> {
   const changes: Record<string, Change> = {};
+  if (lacksProtocols(before, now) || lacksProtocols(now, before)) return changes;
   const lostBefore = lossOf(before, now, allProtocols);
   const lostNow = lossOf(now, before, allProtocols);
   for (const column of WATCHED_COLUMNS) {
@@ -37,6 +39,15 @@ function changesOf(
     if (!isEqual(a, b) && (column === "protocols" || !isLost)) changes[column] = [a, b];
   }
   return changes;
+}
+
+/**
+ * Whether the interview of a record was cut short before a protocol was sent in which the other record
+ * has a reply. Then any column may differ, although the server has not changed.
+ */
+function lacksProtocols(cut: Partial<ServerRecord>, whole: Partial<ServerRecord>): boolean {
+  return (cut.flags ?? []).includes(CUT_SHORT) &&
+    (whole.protocols ?? []).some((name) => !cut.protocols?.includes(name));
 }
 
 /** What a record lacks: `values`: some values; `ends`: the ends of some values too. */

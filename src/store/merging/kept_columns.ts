@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { CUT_SHORT } from "../../core/flags.ts";
 import { verifiedColumns } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -87,9 +88,6 @@ interface Parts {
   /** The counts that the database stores. */
   readonly lacking: LackingParts;
 }
-
-/** The flag of records whose interview was cut short. */
-const CUT_SHORT = "cutShort";
 
 /** Columns of known servers that {@linkcode withKeptColumns} needs. */
 export const PART_COLUMNS = ["protocols", "flags"] as const satisfies (keyof ServerRecord)[];

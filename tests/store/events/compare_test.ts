@@ -48,3 +48,18 @@ Deno.test("the names at the start of a cut list have to be those of the whole li
   assertEquals(changed(["a", "b"], cut, { ...whole, flags: cut }), ["changed"]);
   assertEquals(changed(null, cut, { ...whole, flags: cut }), []);
 });
+
+Deno.test("a record whose interview was cut short is not compared with other protocols", () => {
+  const whole = record(1, {
+    ...{ protocols: ["raknet", "query"], software: "PocketMine-MP", map: "w", version: "1" },
+  });
+  const cut = { ...whole, protocols: ["raknet"], software: null, map: null, flags: ["cutShort"] };
+  const kinds = (before: ServerRecord, now: ServerRecord) =>
+    differencesOf(before, now, PROTOCOLS).map(({ event }) => event);
+  assertEquals([kinds(cut, whole), kinds(whole, cut)], [[], []]);
+  assertEquals(kinds({ ...cut, players_online: 1 }, { ...whole, players_online: 2 }), ["players"]);
+  assertEquals(kinds({ ...cut, flags: [] }, whole), ["changed"]);
+  // The columns of protocols that were not sent are kept: the record has all of them.
+  assertEquals(kinds({ ...whole, flags: ["cutShort"] }, { ...whole, map: "nether" }), ["changed"]);
+  assertEquals(kinds(cut, { ...cut, version: "2" }), ["changed"]);
+});

@@ -16,7 +16,10 @@ export interface StreamLimits {
   readonly connectMs: number;
   /** Time to accept a connection of a sweep. */
   readonly sweepConnectMs: number;
-  /** Time from a request to the first byte of the reply. */
+  /**
+   * Time for the first byte of a reply. A request waits for four fifths of it; after a request without
+   * a reply, those on other connections wait for one fifth.
+   */
   readonly firstByteMs: number;
   /** Time from the connection to the last byte. */
   readonly totalMs: number;
@@ -52,6 +55,12 @@ function synRepeats(connectMs: number): number[] {
 export function synPackets(connectMs: number): number {
   return 1 + synRepeats(connectMs).length;
 }
+
+/**
+ * The parts of the time for a first byte: of a request, and of one after a request without a reply.
+ * Two such requests take no more time than the limit.
+ */
+const FIRST_BYTE_PARTS = { first: 0.8, afterSilence: 0.2 };
 
 /** Options of a {@linkcode StreamLink}. */
 export interface StreamLinkOptions {
@@ -146,6 +155,8 @@ export class StreamLink implements Link, StreamSide {
   #reading: Promise<Uint8Array | StreamEnd> | undefined;
   #connectedAt = 0;
   #requestedAt = 0;
+  /** The part of the time for a first byte that a request waits for. */
+  #part = FIRST_BYTE_PARTS.first;
   /** Whether a byte of the reply has arrived. */
   #replied = false;
   #bytes = 0;
@@ -183,6 +194,7 @@ export class StreamLink implements Link, StreamSide {
 
   /** Closes the connection; the next `send` opens a new one. */
   renew(): void {
+    if (this.end === "slow" && !this.#replied) this.#part = FIRST_BYTE_PARTS.afterSilence;
     this.#close(undefined);
   }
 
@@ -244,7 +256,8 @@ export class StreamLink implements Link, StreamSide {
   /** Time until the peer exceeds a limit, milliseconds. */
   #left(): number {
     const { clock, limits } = this.#options;
-    const first = this.#replied ? Infinity : this.#requestedAt + limits.firstByteMs;
+    const firstByteMs = this.#part * limits.firstByteMs;
+    const first = this.#replied ? Infinity : this.#requestedAt + firstByteMs;
     return Math.min(first, this.#connectedAt + limits.totalMs) - clock.now();
   }
 

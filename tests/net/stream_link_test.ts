@@ -97,9 +97,26 @@ Deno.test("StreamLink times out after three seconds without a connection", async
   assertEquals(result, { sent: false, bytes: [], end: "timeout", at: 3000 });
 });
 
-Deno.test("StreamLink times out after five seconds without a first byte", async () => {
+Deno.test("StreamLink times out after four seconds without a first byte", async () => {
   const late = replies({ waitMs: 6000 }, { bytes: HELLO });
-  assertEquals(await exchange({ door: late }), { sent: true, bytes: [], end: "slow", at: 5000 });
+  assertEquals(await exchange({ door: late }), { sent: true, bytes: [], end: "slow", at: 4000 });
+});
+
+Deno.test("StreamLink keeps a fifth of the time for a connection after one without a reply", async () => {
+  const { network, link } = open({ door: replies({ waitMs: 60_000 }) });
+  const waits = await network.run((async () => {
+    const all: number[] = [];
+    for (let connection = 0; connection < 2; connection++) {
+      const start = network.now();
+      await link.send(HELLO);
+      assertEquals(await link.next(Infinity), undefined);
+      all.push(network.now() - start);
+      link.renew();
+    }
+    await link[Symbol.asyncDispose]();
+    return all;
+  })());
+  assertEquals(waits, [4000, 1000]);
 });
 
 Deno.test("StreamLink closes after ten seconds on a peer that sends a byte a second", async () => {

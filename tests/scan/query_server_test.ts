@@ -165,7 +165,19 @@ Deno.test("connections have the timeouts of real clients, or those of the limits
   };
   assertEquals((await query("timeout", { streamLimits })).took, 100);
   const { took } = await query(acts(), { streamLimits });
-  assert(took >= 200 && took < 300, `${took}`);
+  assert(took >= 200 && took < 300, `${took}`); // the status request and a legacy ping
+});
+
+Deno.test("an old server that neither replies to a status request nor closes is found", async () => {
+  const reply = slp.encodeLegacyReply({ text: "§1\x0078\x001.6.4\0Old but alive\x003\x0020" });
+  const { record, took } = await query({
+    accept: () => ({
+      opening: [],
+      receive: (bytes) => bytes[0] === 0xfe ? [{ bytes: reply }] : [],
+    }),
+  });
+  assertEquals([record?.motd, record?.version], ["Old but alive", "1.6.4"]);
+  assert(took < 6000, `${took}`);
 });
 
 Deno.test("a follow-up over TCP has the timeout of any follow-up", async () => {

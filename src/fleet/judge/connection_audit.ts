@@ -8,7 +8,7 @@
  * @module
  */
 import { Malformed, Truncated } from "../../core/bytes.ts";
-import { decodeSlpPing, decodeStatusRequest } from "../../protocols/slp/mod.ts";
+import { decodeLegacyPing, decodeSlpPing, decodeStatusRequest } from "../../protocols/slp/mod.ts";
 import type { WitnessLine } from "../witness_log.ts";
 
 /** Recognises a pong by its id and by the logged part of the magic. */
@@ -90,8 +90,9 @@ export class ConnectionAudit {
 
 /** Recognises a legacy ping, or a handshake with a status request. Servers hang on an incomplete 1.6 ping. */
 function openingOf(hex: string): Opening | undefined {
-  if (hex === "fe" || hex === "fe01") return "legacy";
-  return isDecodable(() => decodeStatusRequest(Uint8Array.fromHex(hex))) ? "status" : undefined;
+  const bytes = Uint8Array.fromHex(hex);
+  if (isDecodable(() => decodeLegacyPing(bytes))) return "legacy";
+  return isDecodable(() => decodeStatusRequest(bytes)) ? "status" : undefined;
 }
 
 function isPing(hex: string): boolean {

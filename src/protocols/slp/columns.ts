@@ -32,7 +32,7 @@ export type SlpStatus =
     readonly kind: "legacy";
     /** The kick: a status, or the reason for the refusal. */
     readonly reply: LegacyReply;
-    /** The request that got the kick: `fe01`, `fe` or `status`. */
+    /** The request that got the kick: `fe01fa`, `fe01`, `fe` or `status`. */
     readonly requestForm: string;
   };
 

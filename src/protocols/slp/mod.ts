@@ -42,6 +42,19 @@ export * from "./status_json.ts";
  * numbers: 765 is 1.20.4, and 47 is 1.8 (quarry accepts 47 and not 765).
  */
 const CLIENT_PROTOCOLS = [ANY_PROTOCOL, 765, 47];
+/**
+ * Names of the legacy pings, in the order of the requests. As in the game, the complete ping of 1.6
+ * comes first. It begins with the other two, so servers of all versions before 1.7 reply to it. Some
+ * software replies only to another form.
+ */
+const LEGACY_FORMS = ["fe01fa", "fe01", "fe"] as const;
+/**
+ * The legacy pings of a server that neither replied to a status request nor closed its connection, as
+ * 1.6 does. Each further ping would be one more wait for an open port without a server.
+ */
+const FIRST_FORM = LEGACY_FORMS.slice(0, 1);
+/** The protocol number of the game's own ping of 1.6. Later servers require at least 73. */
+const LEGACY_PROTOCOL = 127;
 /** How long a number that a server has accepted is used again, milliseconds: a day. */
 const ACCEPTED_MS = 86_400_000;
 /**
@@ -101,20 +114,19 @@ export const slpProtocol: Protocol<SlpStatus> = {
   playerFacts: [],
   columns: SLP_COLUMNS,
   *exchange(context: ExchangeContext): Exchange<SlpStatus> {
-    let status: SlpStatus | undefined;
-    const accepted = context.known as number | undefined;
-    const numbers = accepted === undefined ? CLIENT_PROTOCOLS : [accepted];
-    for (const protocol of numbers) {
-      status = yield* requestStatus(context, protocol, protocol !== numbers[0]);
-      if (status !== undefined) break;
-    }
-    if (status !== undefined && !isKick(status)) return status;
-    if (accepted !== undefined) throw new Closed(); // the number is no longer accepted
+    const known = context.known as number | undefined;
+    const status = yield* requestAnyStatus(
+      context,
+      known === undefined ? CLIENT_PROTOCOLS : [known],
+    );
+    if (!(status instanceof NoReply) && !isKick(status)) return status;
+    if (known !== undefined) throw new Closed(); // the number is no longer accepted
     // Legacy pings come last. Modern servers publish less in reply to them, or wait for more bytes.
-    const legacy = (yield* requestLegacyStatus("01")) ?? (yield* requestLegacyStatus("none"));
+    const isSilent = status instanceof NoReply && !(status instanceof Closed);
+    const legacy = yield* requestLegacyStatus(context, isSilent ? FIRST_FORM : LEGACY_FORMS);
     if (legacy?.reply.status !== undefined) return legacy;
-    const kick = status ?? legacy;
-    if (kick === undefined) throw new Closed();
+    const kick = isKick(status) ? status : legacy;
+    if (kick === undefined) throw status;
     return checkedKick(kick);
   },
   reusable: (status) =>
@@ -126,8 +138,8 @@ export const slpProtocol: Protocol<SlpStatus> = {
 
 type Legacy = Extract<SlpStatus, { kind: "legacy" }>;
 
-function isKick(status: SlpStatus): status is Legacy {
-  return status.kind === "legacy";
+function isKick(status: SlpStatus | NoReply): status is Legacy {
+  return !(status instanceof NoReply) && status.kind === "legacy";
 }
 
 /**
@@ -143,22 +155,38 @@ function checkedKick(status: Legacy): Legacy {
 }
 
 /**
+ * Requests a status with one number after the other, while the peer closes the connection.
+ *
+ * @returns The error of the last request if none got a reply.
+ */
+function* requestAnyStatus(
+  context: ExchangeContext,
+  numbers: readonly number[],
+): Exchange<SlpStatus | NoReply> {
+  let status: SlpStatus | NoReply = new Closed();
+  for (const protocol of numbers) {
+    status = yield* requestStatus(context, protocol, protocol !== numbers[0]);
+    if (!(status instanceof Closed)) break;
+  }
+  return status;
+}
+
+/**
  * Requests a status, then a pong. The ping follows the status, because a ping in the same write can
  * overtake the status request, and servers close the connection after the pong.
  *
- * @returns `undefined` when the peer closed the connection without a reply.
+ * @returns The error of a request without a reply.
  */
 function* requestStatus(
   context: ExchangeContext,
   protocol: number,
   fresh: boolean,
-): Exchange<SlpStatus | undefined> {
-  const { endpoint, requestedAs, statusOnly, nonce } = context;
-  const host = requestedAs ?? formatAddress(endpoint.address);
-  const bytes = encodeStatusRequest({ protocol, host, port: endpoint.port });
+): Exchange<SlpStatus | NoReply> {
+  const { statusOnly, nonce } = context;
+  const bytes = encodeStatusRequest({ protocol, ...serverOf(context) });
   const inbox = new StreamBuffer();
   const size = yield* requestBytes({ bytes, fresh }, inbox, replySize);
-  if (size === undefined) return undefined;
+  if (size instanceof NoReply) return size;
   if (isKickStart(inbox.bytes)) return legacyStatus(inbox.bytes.subarray(0, size), "status");
   const response = decodeStatusResponse(inbox.bytes)!;
   const java = parseStatus(response.json);
@@ -171,17 +199,22 @@ function* requestStatus(
   return protocol === ANY_PROTOCOL ? status : { ...status, requestProtocol: protocol };
 }
 
+/** The host and port of a request. */
+function serverOf({ endpoint: { address, port }, requestedAs }: ExchangeContext) {
+  return { host: requestedAs ?? formatAddress(address), port };
+}
+
 /**
  * Writes a request and collects the bytes of the reply. `sizeOf` returns the reply's size once its
  * first bytes determine it. If the reply is incomplete, the bytes that arrived are returned.
  *
- * @returns The reply's size, bytes; `undefined` when the peer closed without a reply.
+ * @returns The reply's size, bytes; the error when the peer sent none.
  */
 function* requestBytes(
   { bytes, fresh }: { bytes: Uint8Array; fresh: boolean },
   inbox: StreamBuffer,
   sizeOf: (bytes: Uint8Array) => number | undefined,
-): Exchange<number | undefined> {
+): Exchange<number | NoReply> {
   const accept = (chunk: Uint8Array) => {
     inbox.push(chunk);
     const size = sizeOf(inbox.bytes);
@@ -191,9 +224,7 @@ function* requestBytes(
     return yield* request(bytes, accept, fresh ? { resend: false, fresh } : { resend: false });
   } catch (error) {
     if (!(error instanceof NoReply)) throw error;
-    if (inbox.bytes.length > 0) return inbox.bytes.length;
-    if (error instanceof Closed) return undefined;
-    throw error;
+    return inbox.bytes.length > 0 ? inbox.bytes.length : error;
   }
 }
 
@@ -257,20 +288,24 @@ function firstPong(inbox: StreamBuffer): bigint | undefined {
 }
 
 /**
- * Requests a status with a legacy ping, as clients before 1.7 do.
+ * Requests a status with legacy pings, as clients before 1.7 do, until one of them gets a reply.
  *
- * @returns `undefined` when the peer closed the connection or sent no reply.
+ * @returns `undefined` when none got a reply.
  */
-function* requestLegacyStatus(data: "01" | "none"): Exchange<Legacy | undefined> {
-  const inbox = new StreamBuffer();
-  try {
-    const ping = { bytes: encodeLegacyPing({ data }), fresh: true };
-    const size = yield* requestBytes(ping, inbox, kickSize);
-    if (size === undefined) return undefined;
-    return legacyStatus(inbox.bytes.subarray(0, size), data === "none" ? "fe" : "fe01");
-  } catch (error) {
-    if (error instanceof NoReply) return undefined;
-    throw error;
+function* requestLegacyStatus(
+  context: ExchangeContext,
+  forms: readonly (typeof LEGACY_FORMS[number])[],
+): Exchange<Legacy | undefined> {
+  const data = {
+    fe01fa: { protocol: LEGACY_PROTOCOL, ...serverOf(context) },
+    fe01: "01",
+    fe: "none",
+  } as const;
+  for (const form of forms) {
+    const inbox = new StreamBuffer();
+    const bytes = encodeLegacyPing({ data: data[form] });
+    const size = yield* requestBytes({ bytes, fresh: true }, inbox, kickSize);
+    if (typeof size === "number") return legacyStatus(inbox.bytes.subarray(0, size), form);
   }
 }
 

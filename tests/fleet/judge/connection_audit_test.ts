@@ -5,6 +5,7 @@ import { slp } from "../../../src/entry/protocols.ts";
 
 const STATUS = slp.encodeStatusRequest({ protocol: -1, host: "127.1.0.1", port: 25565 }).toHex();
 const PING = slp.encodeSlpPing(7n).toHex();
+const FULL_PING = slp.encodeLegacyPing({ data: { protocol: 127, host: "a", port: 1 } }).toHex();
 
 let last = 0;
 
@@ -43,6 +44,7 @@ Deno.test("audit() accepts a status request, and then a legacy ping", () => {
       ...connection(1, [STATUS]),
       ...connection(2, ["fe01", ["ff0000"]]),
       ...connection(3, ["fe"]),
+      ...connection(5, [FULL_PING]),
       ...connection(4, []),
     ]),
     [],

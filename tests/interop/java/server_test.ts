@@ -113,7 +113,7 @@ const OLD: Case = {
   columns: {
     ...{ name: "old things", motd: "old §athings", motd_plain: "old things" },
     ...{ version: "1.20.4", protocol_version: 765, players_online: 0, players_max: 7 },
-    extras: { slp: { form: "legacy 1.4", version_name: "1.20.4", request: "fe01" } },
+    extras: { slp: { form: "legacy 1.4", version_name: "1.20.4", request: "fe01fa" } },
   },
 };
 

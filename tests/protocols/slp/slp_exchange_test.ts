@@ -118,11 +118,68 @@ Deno.test("slp: a server that closes on an unspecified protocol number gets a re
 Deno.test("slp: legacy pings come last, each on its own connection", () => {
   const queried = (name: string) =>
     query(SLP_STYLES[name], 1, WHOLE).questions.slice(1).map(({ bytes, fresh }) =>
-      `${bytes.length < 3 ? bytes.toHex() : "status"}${fresh ? "" : " same"}`
+      `${bytes[0] === 0xfe ? bytes.toHex() : "status"}${fresh ? "" : " same"}`
     );
-  assertEquals(queried("java14"), ["status", "status", "fe01"]);
-  assertEquals(queried("java16"), ["fe01"]);
-  assertEquals(queried("kicksOnly"), ["fe01", "fe"]);
+  assertEquals(queried("java14"), ["status", "status", FULL_PING]);
+  assertEquals(queried("java16"), [FULL_PING]);
+  assertEquals(queried("kicksOnly"), [FULL_PING, "fe01", "fe"]);
+});
+
+/** The complete ping of 1.6 to 127.0.0.1:25565, as the game sends it. */
+const FULL_PING = "fe01fa000b" + utf16("MC|PingHost") + "00197f0009" + utf16("127.0.0.1") +
+  "000063dd";
+
+function utf16(text: string): string {
+  return [...text].map((letter) => letter.charCodeAt(0).toString(16).padStart(4, "0")).join("");
+}
+
+Deno.test("slp: a server that neither replies nor closes gets the complete legacy ping", () => {
+  for (const [version, form] of [["1.6.4", "1.4"], ["1.5.2", "1.4"], [null, "beta"]] as const) {
+    const fields = { form, protocol: 78, version, motd: "Old but alive", online: 3, max: 20 };
+    const reply = slp.encodeLegacyReply({ text: slp.formatLegacyStatus(fields) });
+    const { status, questions } = talk((received) => ({
+      used: received.length,
+      reply: received[0] === 0xfe ? reply : NOTHING,
+      close: received[0] === 0xfe,
+    }));
+    assertEquals(questions.map(({ bytes, fresh }) => [bytes.toHex(), fresh]).slice(1), [
+      [FULL_PING, true],
+    ]);
+    const { motd, version: read, players_online } = slpProtocol.record(status).columns;
+    assertEquals([motd, read, players_online], ["Old but alive", version, 3]);
+  }
+});
+
+Deno.test("slp: a server that never replies gets a status request and one legacy ping", () => {
+  const written: string[] = [];
+  const silent: Peer = (received) => {
+    written.push(received.toHex());
+    return { used: received.length, reply: NOTHING, close: false };
+  };
+  assertThrows(() => talk(silent), NoReply);
+  assertEquals(written.slice(1), [FULL_PING]);
+});
+
+Deno.test("slp: a legacy ping has the requested name and the port", () => {
+  const context = { ...CONTEXT, requestedAs: "mc.example.org" };
+  const { questions } = query(SLP_STYLES.java16, 1, WHOLE, context);
+  assertEquals(slp.decodeLegacyPing(questions.at(-1)!.bytes)?.data, {
+    protocol: 127,
+    host: "mc.example.org",
+    port: 25565,
+  });
+});
+
+Deno.test("slp: software that replies to one form of the legacy ping is found", () => {
+  const reply = slp.encodeLegacyReply({ text: "§1\x00127\x001.7.10\0A\x003\x0020" });
+  for (const form of [FULL_PING, "fe01"]) {
+    const { status } = talk((received) => ({
+      used: received.length,
+      reply: received.toHex() === form ? reply : NOTHING,
+      close: true,
+    }));
+    assertEquals(slpProtocol.record(status).columns.players_max, 20);
+  }
 });
 
 /** A peer that behaves equally on each connection, for any request. */
@@ -151,7 +208,7 @@ Deno.test("slp: a kick in reply to a status request proves a server, if legacy p
     }));
     assert(status.kind === "legacy");
     assertEquals([status.requestForm, status.reply.text], ["status", "Outdated client!"]);
-    assertEquals(hex(questions.slice(1)), ["fe01", "fe"]);
+    assertEquals(hex(questions.slice(1)), [FULL_PING, "fe01", "fe"]);
   }
 });
 
@@ -163,7 +220,7 @@ Deno.test("slp: a Beta server that replies only to the single byte is found", ()
     close: true,
   }));
   assert(status.kind === "legacy");
-  assertEquals([status.requestForm, status.reply.status?.max, questions.length], ["fe", 2, 5]);
+  assertEquals([status.requestForm, status.reply.status?.max, questions.length], ["fe", 2, 6]);
 });
 
 Deno.test("slp: a server that also closes on the protocol of 1.20.4 gets a request with that of 1.8", () => {
@@ -220,7 +277,7 @@ Deno.test("slp: a kick of 256 letters or more is followed by legacy pings, as a 
       for (const chunking of [WHOLE, DRIP]) {
         const replied = kicked(letter.repeat(length), reply, chunking);
         assert(
-          replied.kind === "legacy" && replied.requestForm === "fe01",
+          replied.kind === "legacy" && replied.requestForm === "fe01fa",
           `${letter} ${length}`,
         );
         const unanswered = kicked(letter.repeat(length), NOTHING, chunking);

@@ -38,8 +38,8 @@ export interface SlpStyle {
   /** Whether the version is before 1.4, which responds to the first byte of any legacy ping. */
   readonly beta?: boolean;
   /**
-   * What a correct scanner reads. It sends protocol number -1, and the legacy ping `fe01` before
-   * `fe`.
+   * What a correct scanner reads. It sends protocol number -1, and the legacy ping of 1.6 before the
+   * older ones.
    */
   readonly truth: (identity: ServerIdentity) => Statement;
 }

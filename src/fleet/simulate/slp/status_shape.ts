@@ -174,7 +174,7 @@ export function legacyTruth(
     facts: {
       form: `legacy ${form}`,
       ...(version === null ? {} : { version_name: version }),
-      request: "fe01",
+      request: "fe01fa",
     },
   });
 }

@@ -10,7 +10,7 @@ import { withoutForgotten } from "./forget/tombstones.ts";
 import { type Identified, identified } from "./rows/identity.ts";
 import { readKnownServers } from "./rows/known_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
-import { addTags } from "./server_tags.ts";
+import { addTags, writeNotes } from "./server_tags.ts";
 import { scanNumbers } from "./rows/scan_numbers.ts";
 import type { StoredRecord } from "./rows/stored_record.ts";
 import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_servers.ts";
@@ -22,6 +22,8 @@ import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_se
  *
  * @param allProtocols Every protocol of the program, in order of rank.
  * @param tags Tags that all servers of the records get, besides those of their records. Default: none.
+ * @param replacesNotes Whether notes of records replace those in the database. Default: only servers
+ * without notes get them.
  * @returns The number of rows that were inserted or updated.
  */
 export async function writeImportedRecords(
@@ -29,6 +31,7 @@ export async function writeImportedRecords(
   records: readonly StoredRecord[],
   allProtocols: readonly Protocol[],
   tags: readonly string[] = [],
+  replacesNotes = false,
 ): Promise<number> {
   const newest = [
     newestPerServer(records.filter(({ protocol }) => protocol !== "")),
@@ -37,7 +40,7 @@ export async function writeImportedRecords(
   return await database.transaction(async (attempt) => {
     const [replied, endpoints] = await withoutForgotten(database, newest);
     const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
-    const rules = { attempt, allProtocols, tags };
+    const rules = { attempt, allProtocols, tags, replacesNotes };
     const changed = await importServers(database, replied, scans, { ...rules, onlyNew: false });
     return changed +
       await importServers(database, endpoints, new Map(), { ...rules, onlyNew: true });
@@ -48,6 +51,7 @@ export async function writeImportedRecords(
 interface ImportRules extends Pick<WriteRules, "allProtocols" | "tags"> {
   /** Whether known servers stay unchanged. */
   readonly onlyNew: boolean;
+  readonly replacesNotes: boolean;
   /** The attempt of the transaction. */
   readonly attempt: number;
 }
@@ -56,7 +60,7 @@ async function importServers(
   database: Database,
   records: readonly Identified<StoredRecord>[],
   scans: ReadonlyMap<string | null, number>,
-  { onlyNew, attempt, allProtocols, tags = [] }: ImportRules,
+  { onlyNew, attempt, allProtocols, tags = [], replacesNotes }: ImportRules,
 ): Promise<number> {
   const known = await readKnownServers(database, records.map(({ identity }) => identity.key), {
     attempt,
@@ -88,6 +92,10 @@ async function importServers(
       return { id: ids.get(identity.key)!, tags: [...new Set([...tags, ...record.tags ?? []])] };
     }),
   );
+  const noted = records.flatMap(({ identity, record: { notes } }) =>
+    notes ? [{ id: ids.get(identity.key)!, notes }] : []
+  );
+  await writeNotes(database, noted, replacesNotes);
   await writeServerEvents(database, written);
   await observeReplies(database, written);
   return written.filter(({ wins, before, write }) => wins || write.firstSeen < before!.firstSeen)

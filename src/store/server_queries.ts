@@ -49,6 +49,8 @@ export interface SelectedServer extends ListedRecord {
   uptime_30d: number | null;
   /** Tags that users gave to the server, in order. */
   readonly tags: readonly string[];
+  /** Notes of users on the server. */
+  readonly notes: string | null;
 }
 
 /**
@@ -64,9 +66,9 @@ export async function* selectServers(
 ): AsyncIterable<SelectedServer> {
   const { sql, values } = await queryFor(database, selection);
   for await (const row of database.stream(sql, values)) {
-    const { uptime_30d: uptime, tags } = row;
+    const { uptime_30d: uptime, tags, notes } = row;
     const added = { uptime_30d: uptime as number | null, tags: tagsIn(String(tags)) };
-    yield { ...recordOf(row, onBroken), ...added };
+    yield { ...recordOf(row, onBroken), ...added, notes: notes === null ? null : String(notes) };
   }
 }
 
@@ -80,7 +82,8 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
   const conditions = await conditionsOf(database, selection);
   const order = orderBy(sort, sortKeys(database, sort));
   const tags = tagsExpression(database);
-  const select = `select ${RECORD_COLUMNS}, u.uptime_30d, ${tags} as tags from ${RECORD_TABLES} ` +
+  const select =
+    `select ${RECORD_COLUMNS}, u.uptime_30d, ${tags} as tags, s.notes from ${RECORD_TABLES} ` +
     "left join recent_uptime u on u.server = t.server";
   if (limit === undefined || limit > MAX_PAGE) {
     const { sql, values } = whereClause(

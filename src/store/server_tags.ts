@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { tidyText } from "../core/text.ts";
-import { type Database, insertInto } from "./database/database.ts";
+import { cutText, tidyText } from "../core/text.ts";
+import { type Database, insertInto, updateOf } from "./database/database.ts";
 import { readTexts } from "./rows/json_cells.ts";
 import { storable } from "./rows/stored_values.ts";
 
@@ -23,6 +23,35 @@ export function isTag(text: string): boolean {
 /** The tags in a JSON text, a list of texts. Other values of a file or database have none. */
 export function tagsIn(json: string | null): readonly string[] {
   return readTexts(json)?.filter(isTag) ?? [];
+}
+
+/** Maximum length of notes that are imported, characters. */
+const MAX_NOTES = 1000;
+
+const UPDATE_NOTES = (condition: string) =>
+  updateOf(
+    "servers",
+    [["notes", "text"]],
+    [["of_id", "integer"]],
+    `old.id = new.of_id${condition}`,
+  );
+const REPLACE_NOTES = UPDATE_NOTES("");
+const ADD_NOTES = UPDATE_NOTES(" and old.notes is null");
+
+/**
+ * Writes notes on servers. The caller has begun a transaction.
+ *
+ * @param replaces Whether they replace other notes. Otherwise only servers without notes get them.
+ */
+export async function writeNotes(
+  database: Database,
+  noted: readonly { readonly id: number; readonly notes: string }[],
+  replaces: boolean,
+): Promise<void> {
+  const rows = noted.map(({ id, notes }) => [storable(cutText(notes, MAX_NOTES)), id] as const);
+  // In the order of rows, in which every writer locks them.
+  rows.sort(([, one], [, other]) => one - other);
+  await database.bulk(replaces ? REPLACE_NOTES : ADD_NOTES, rows);
 }
 
 /** SQL of the tags of the server `s`, as a JSON list in the order of code points. */

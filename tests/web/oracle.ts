@@ -68,7 +68,16 @@ export async function everyServer(
   return rows.map((row) => {
     const one = recordOf(row);
     const [id, key] = [Number(row.id), String(row.key)];
-    return { ...one, uptime_30d: null, tags: [], id, key, has_icon: false, ...places(one.host) };
+    return {
+      ...one,
+      uptime_30d: null,
+      tags: [],
+      notes: null,
+      id,
+      key,
+      has_icon: false,
+      ...places(one.host),
+    };
   });
 }
 

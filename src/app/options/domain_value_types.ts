@@ -24,6 +24,7 @@ import { documentedFlags } from "../../protocols/documented_flags.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { AdaptiveBudget } from "../../scan/adaptive/adaptive_setup.ts";
 import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import type { ChosenColumn } from "../../sinks/foreign/tables.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
 import { parsePorts, type WrittenPorts, writtenPorts } from "../../targets/ports.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -56,6 +57,27 @@ export const TAG: ValueType<string> = {
       text,
       `1 to ${MAX_TAG} visible characters, with single spaces and none at the ends`,
     );
+  },
+};
+
+const COLUMN_ROLE_NAMES = ["host", "port", "notes", "tags"] as const;
+
+/** Columns of imported tables, each with its role. */
+export const COLUMN_ROLES: ValueType<readonly ChosenColumn[]> = {
+  placeholder: "LIST",
+  parse: (text, { option }) => {
+    const given = splitList(text).map((part) => {
+      const [, role, column] = /^([a-z]+)=(.+)$/.exec(part) ?? [];
+      const known = COLUMN_ROLE_NAMES.find((name) => name === role);
+      if (known !== undefined) return { role: known, column };
+      throw wrongValue(
+        option,
+        part,
+        `${COLUMN_ROLE_NAMES.join(", ")} and a column, as in notes=title`,
+      );
+    });
+    if (given.length > 0) return given;
+    throw wrongValue(option, text, "one column or more, as in host=server,notes=title");
   },
 };
 

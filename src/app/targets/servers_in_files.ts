@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { tagsIn } from "../../store/server_tags.ts";
+import { isTag } from "../../store/server_tags.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import { type ImportedServer, readForeignFile } from "../../sinks/foreign/foreign_files.ts";
@@ -11,7 +11,9 @@ import { XmlError } from "../../sinks/foreign/xml_tags.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import { readReason, standardInput, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
-import { decodeTextStream } from "../../core/text.ts";
+import { decodeTextStream, tidyText } from "../../core/text.ts";
+import { parseJson } from "../../core/checked_json.ts";
+import { unguardText } from "../../sinks/csv.ts";
 
 /**
  * The servers in a file of rows, in the order of the file. Lines that cannot be read are skipped
@@ -116,8 +118,32 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     first_seen: time(row?.first_seen),
     probed_at: time(row?.probed_at),
     players_at: record.players === null ? null : Math.min(seen, time(row?.players_at || undefined)),
-    tags: tagsIn(typeof row?.tags === "string" ? row.tags : JSON.stringify(row?.tags ?? [])),
+    tags: tagTexts(row?.tags).filter(isTag),
+    ...(typeof row?.notes === "string" && { notes: tidyText(unguardText(row.notes)) || null }),
   };
+}
+
+/**
+ * The tags in a value of a row: a list, also as JSON; or words with commas, semicolons or bars between
+ * them. Texts that cannot be tags are among them.
+ */
+export function tagTexts(value: unknown): readonly string[] {
+  const isJson = typeof value === "string" && value.startsWith("[");
+  const list = isJson ? parsedTexts(value) : value;
+  if (typeof list === "string") return tagWords(list);
+  return Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
+}
+
+function tagWords(text: string): string[] {
+  return text.split(/[,;|]/).map(tidyText).filter((word) => word !== "");
+}
+
+function parsedTexts(json: string): unknown {
+  try {
+    return parseJson(json);
+  } catch {
+    return json; // words that begin with a bracket
+  }
 }
 
 /** The whole number in a value of JSON, or in a cell of CSV; `undefined` for any other value. */

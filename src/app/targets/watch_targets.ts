@@ -210,6 +210,7 @@ function knownState(
     probed_at: probedAt,
     players_at: _2,
     tags: _3,
+    notes: _4,
     ...record
   } = stored;
   const known = names ? record : withoutPlayers(record, rules.allProtocols);

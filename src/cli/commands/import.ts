@@ -4,10 +4,15 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { readForeignFile, type TargetText } from "../../sinks/foreign/foreign_files.ts";
+import {
+  type ImportedServer,
+  readForeignFile,
+  type TargetText,
+} from "../../sinks/foreign/foreign_files.ts";
 import { XmlError } from "../../sinks/foreign/xml_tags.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
+import { isTag } from "../../store/server_tags.ts";
 import { openStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { writeImportedRecords } from "../../store/import_writer.ts";
@@ -23,10 +28,10 @@ import {
   resolveImportedName,
 } from "../../app/targets/imported_names.ts";
 import { type Lookups, LOOKUPS_AT_ONCE } from "../../app/targets/name_lookup.ts";
-import { openRowFile, stored } from "../../app/targets/servers_in_files.ts";
+import { openRowFile, stored, tagTexts } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { decodeTextStream } from "../../core/text.ts";
+import { decodeTextStream, oneLine } from "../../core/text.ts";
 import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
 
 /** Number of servers that are written in one transaction. */
@@ -44,7 +49,7 @@ export async function runImport(call: CommandCall): Promise<number> {
     "import",
     call,
   );
-  const { port, quiet, json, allProtocols, tag, ...tables } = options;
+  const { port, quiet, json, allProtocols, tag, columns, ...tables } = options;
   const place = namedPlace(word);
   if (paths.length === 0) {
     throw new InputError(
@@ -61,7 +66,7 @@ export async function runImport(call: CommandCall): Promise<number> {
       await openStore(place, connectionEnvironment(reportLine), tables),
     );
   for (const [i, file] of files.entries()) {
-    const imported = await importFile(open, file, paths[i], { port, allProtocols, tag });
+    const imported = await importFile(open, file, paths[i], { port, allProtocols, tag, columns });
     if (json) await printResult("import", resultOf(imported));
     else if (!quiet) importLines(imported).forEach(reportLine);
   }
@@ -96,10 +101,19 @@ interface ImportedFile {
   /** Servers that were new, or newer than their row in the database. */
   readonly changed: number;
   readonly unread: UnreadLines;
+  readonly left: LeftOut;
+}
+
+/** What a file contains besides servers, and what is not imported. */
+interface LeftOut {
+  /** Columns of tables, by name. */
+  readonly columns: ReadonlySet<string>;
+  /** Number of texts that cannot be tags. */
+  tags: number;
 }
 
 /** The options of the command that concern the content of files. */
-type ImportOptions = Pick<OptionsOf<"import">, "port" | "allProtocols" | "tag">;
+type ImportOptions = Pick<OptionsOf<"import">, "port" | "allProtocols" | "tag" | "columns">;
 
 /** Writes the servers of one file in batches. */
 class BatchWriter {
@@ -133,11 +147,12 @@ class BatchWriter {
   /** Writes the batch. Even an empty one creates the database. */
   async write(): Promise<void> {
     const database = await this.open();
-    const { allProtocols, tag } = this.options;
+    const { allProtocols, tag, columns = [] } = this.options;
+    const replacesNotes = columns.some(({ role }) => role === "notes");
     this.changed += await withDatabaseErrors(
       "write to",
       database,
-      () => writeImportedRecords(database, this.#batch, allProtocols, tag),
+      () => writeImportedRecords(database, this.#batch, allProtocols, tag, replacesNotes),
     );
     this.#batch = [];
   }
@@ -156,7 +171,8 @@ async function importFile(
   options: ImportOptions,
 ): Promise<ImportedFile> {
   const writer = new BatchWriter(open, options);
-  const unread = await readServers(file, path, options, writer).catch(async (error) => {
+  const left = { columns: new Set<string>(), tags: 0 };
+  const unread = await readServers(file, path, options, writer, left).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;
     await writer.writeRest();
     throw new InputError(
@@ -171,16 +187,29 @@ async function importFile(
   }
   await writer.write();
   const { found, changed } = writer;
-  return { path, found, changed, unread };
+  return { path, found, changed, unread, left };
 }
 
 /** Lines that describe the import of a file. */
-function importLines({ path, found, changed, unread }: ImportedFile): string[] {
+function importLines({ path, found, changed, unread, left }: ImportedFile): string[] {
   return [
     `${path}: ${countOf(found, "server")}, ` +
     `${withCommas(changed)} of them new, or newer than their rows`,
     ...(unread.count > 0 ? [`${path}: ignored ${unreadText(unread)}`] : []),
+    ...(left.tags > 0
+      ? [`${path}: ignored ${countOf(left.tags, "text")} that cannot be a tag`]
+      : []),
+    ...(left.columns.size > 0
+      ? [`${path}: ignored the columns ${columnsText(left)}; see --columns notes=NAME,tags=NAME`]
+      : []),
   ];
+}
+
+/** The names of ignored columns: the first ten, and the number of the others. */
+function columnsText({ columns }: LeftOut): string {
+  const names = [...columns].map((name) => oneLine(name).slice(0, 40));
+  const more = names.length - MAX_REPORTED;
+  return names.slice(0, MAX_REPORTED).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 function unreadText({ count, first }: UnreadLines): string {
@@ -188,13 +217,15 @@ function unreadText({ count, first }: UnreadLines): string {
 }
 
 /** The import of a file as `--json` prints it. */
-function resultOf({ path, found, changed, unread }: ImportedFile): JsonResult<"import"> {
+function resultOf({ path, found, changed, unread, left }: ImportedFile): JsonResult<"import"> {
   return {
     file: path,
     servers: found,
     changed,
     ignored_lines: unread.count,
     first_ignored_line: unread.count > 0 ? unread.first : null,
+    ignored_columns: [...left.columns],
+    ignored_tags: left.tags,
   };
 }
 
@@ -205,8 +236,9 @@ const MAX_REPORTED = 10;
 async function readServers(
   file: ReadableStream<Uint8Array>,
   path: string,
-  { port, allProtocols }: ImportOptions,
+  { port, allProtocols, columns }: ImportOptions,
   writer: BatchWriter,
+  left: { readonly columns: Set<string>; tags: number },
 ): Promise<UnreadLines> {
   const seenAt = Date.now();
   const unread = new UnreadTally(path);
@@ -221,22 +253,28 @@ async function readServers(
     readonly name: ImportedName;
     readonly target: TargetText;
   }[] = [];
+  const add = (server: ImportedServer) => {
+    left.tags += tagTexts(server.row?.tags).filter((one) => !isTag(one)).length;
+    writer.add(stored(server, seenAt));
+  };
+  const onIgnored = (names: readonly string[]) => names.forEach((name) => left.columns.add(name));
+  const defaults = { port, seenAt, columns, onIgnored };
   const lookUp = async () => {
     const found = await Promise.allSettled(
       names.map(({ name }) => resolveImportedName(name, { port, seenAt }, lookups)),
     );
     for (const [i, one] of found.entries()) {
       const { row } = names[i].target;
-      if (one.status === "fulfilled") writer.add(stored({ ...one.value, row }, seenAt));
+      if (one.status === "fulfilled") add({ ...one.value, row });
       else unread.refuse(names[i].number, one.reason);
     }
     names = [];
   };
-  for await (const { number, servers, target } of readForeignFile(text, { port, seenAt })) {
+  for await (const { number, servers, target } of readForeignFile(text, defaults)) {
     const name = target && nameInLine(target.text);
     if (name !== undefined) names.push({ number, name, target: target! });
     else if (servers === undefined) unread.count(number);
-    for (const server of servers ?? []) writer.add(stored(server, seenAt));
+    for (const server of servers ?? []) add(server);
     if (names.length >= LOOKUPS_AT_ONCE) await lookUp();
     if (writer.isFull) await writer.write();
   }

@@ -140,6 +140,8 @@ export const JSON_RESULTS = {
     changed: "number of servers that were new, or newer than their row in the database",
     ignored_lines: "number of lines that cannot be read",
     first_ignored_line: "line number of the first line that cannot be read; `null`: none",
+    ignored_columns: "a list of the columns of tables that are not imported",
+    ignored_tags: "number of texts in a column of tags that cannot be tags",
   },
   "copy": {
     table: "table that was copied",

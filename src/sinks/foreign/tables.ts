@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { InputError } from "../../core/errors.ts";
 import { FIELDS } from "../../core/record.ts";
 import { cellsOf, unguardText } from "../csv.ts";
 import { jsonFromCells } from "../read_rows.ts";
@@ -34,7 +35,7 @@ export interface TableRow {
 export interface Table {
   /** The head's columns that are not read. */
   readonly ignored: readonly string[];
-  /** Whether a line is a row below this head; the head itself may follow again. */
+  /** Whether the line was a head, and no row. */
   readonly isHead: boolean;
   /** The row of a line; `undefined` when it has another number of cells, or a cell of another type. */
   row(line: string): TableRow | undefined;
@@ -64,14 +65,19 @@ function split(line: string, separator: string | undefined): readonly string[] {
 
 /**
  * The table of a head; `undefined` for another line. A head has a column of a host, and one of a port or
- * another one besides. With chosen hosts or ports every first line is one: it may be a row itself.
+ * another one besides. With a chosen host every first line is one: it may be a row itself.
+ *
+ * @throws InputError when a chosen column is missing.
  */
 export function tableOf(line: string, chosen: readonly ChosenColumn[] = []): Table | undefined {
   for (const separator of [...SEPARATORS, undefined]) {
     const head = split(line, separator).map((name) => name.trim().toLowerCase()); // a mark too
     if (isHead(head, separator, chosen)) return new HeadedTable(head, separator, chosen);
   }
-  return undefined;
+  // with a chosen host, any file is a table: the constructor names the column that it lacks
+  return chosen.some(({ role }) => role === "host")
+    ? new HeadedTable(split(line, ","), ",", chosen)
+    : undefined;
 }
 
 function isHead(
@@ -80,7 +86,7 @@ function isHead(
   chosen: readonly ChosenColumn[],
 ): boolean {
   if (chosen.some(({ role }) => role === "host")) {
-    return head.length > 1 && chosen.every(({ column }) => indexOf(head, column) >= 0);
+    return chosen.every(({ column }) => indexOf(head, column) >= 0);
   }
   if (head.includes("saddr")) return true;
   if (!head.some((name) => HOST_NAMES.includes(name))) return false;
@@ -111,17 +117,26 @@ class HeadedTable implements Table {
     private readonly separator: string | undefined,
     private readonly chosen: readonly ChosenColumn[],
   ) {
+    for (const { column } of chosen) {
+      if (indexOf(head, column) >= 0) continue;
+      throw new InputError(
+        `Cannot import a table without the column "${column}": its columns are ${head.join(", ")}`,
+      );
+    }
     const isChosen = chosen.some(({ role }) => role === "host" || role === "port");
     this.#isOwn = !isChosen && head.includes("host") && head.includes("port") &&
       (head.includes("protocols") || head.every((name) => OWN_NAMES.has(name)));
     this.#hosts = this.#columns("host", HOST_NAMES);
     this.#ports = this.#columns("port", PORT_NAMES);
+    const usual = ["tags", "notes"].filter((name) => !chosen.some(({ role }) => role === name));
     const read = new Set([
       ...[...this.#hosts, ...this.#ports].map((i) => head[i]),
       ...chosen.map(({ column }) => head[indexOf(head, column)]),
-      ...(this.#isOwn ? OWN_NAMES : [...SCAN_NAMES, "tags", "notes"]),
+      ...(this.#isOwn ? OWN_NAMES : [...SCAN_NAMES, ...usual]),
     ]);
-    this.isHead = !isChosen || !this.#ports.some((i) => /^\d+$/.test(head[i]));
+    const isRow = this.#ports.some((i) => /^\d+$/.test(head[i])) ||
+      this.#hosts.some((i) => /[.:]/.test(head[i]));
+    this.isHead = !(isChosen && isRow);
     this.ignored = this.isHead ? head.filter((name) => name !== "" && !read.has(name)) : [];
     this.#isChanged = separator !== ",";
   }
@@ -151,13 +166,13 @@ class HeadedTable implements Table {
   }
 
   /** The chosen notes and tags. */
-  #labels(cells: readonly string[]): { notes?: string; tags?: readonly string[] } {
+  #labels(cells: readonly string[]): { notes?: string; tags?: string } {
     const textsOf = (role: ColumnRole) =>
       this.#columns(role, []).map((i) => unguardText(cells[i].trim())).filter((text) =>
         text !== ""
       );
-    const [notes, tags] = [textsOf("notes").join("; "), textsOf("tags")];
-    return { ...(notes !== "" && { notes }), ...(tags.length > 0 && { tags }) };
+    const [notes, tags] = [textsOf("notes").join("; "), textsOf("tags").join(",")];
+    return { ...(notes !== "" && { notes }), ...(tags !== "" && { tags }) };
   }
 
   /** The columns of a role: the chosen ones, otherwise those with the usual names. */

@@ -59,6 +59,12 @@ export const STATE_FIELDS = [
     nullable: false,
     meaning: "tags that users gave to the server",
   },
+  {
+    name: "notes",
+    type: "text",
+    nullable: true,
+    meaning: "notes of users on the server, such as the title in an imported list",
+  },
 ] as unknown as readonly Field[];
 
 /** Fields of a server of a database, in the order of columns. */

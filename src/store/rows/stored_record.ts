@@ -31,6 +31,8 @@ export interface StoredRecord extends ServerRecord, ServerState {
   readonly players_at?: number | null;
   /** Tags that users gave to the server, in order. Default: none. */
   readonly tags?: readonly string[];
+  /** Notes of users on the server. Default: none. */
+  readonly notes?: string | null;
 }
 
 /** A server as a query of a database returns it. */

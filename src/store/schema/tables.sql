@@ -134,7 +134,7 @@ sqlite:   address_sort text not null,             -- the address in a form that 
   digest bytea not null,                  -- 64-bit hash of all columns that a reply fills
   first_seen timestamptz not null,        -- when the server was first found or imported
   changed_at timestamptz not null,        -- when the database recorded the last change of the content or of online
-  notes text,                             -- set by users of the database: no scan or watch changes them
+  notes text,                             -- set by users or by import: no scan or watch changes them
 postgres:   kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || replace(protocols::text, '", "', '","')) stored -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 sqlite:   kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || protocols) virtual -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 );

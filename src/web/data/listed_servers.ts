@@ -22,8 +22,8 @@ export async function listedServers(
 ): Promise<ListedServer[]> {
   if (ids.length === 0) return [];
   const rows = await database.rows(
-    `select ${RECORD_COLUMNS}, s.id as id, u.uptime_30d, ${tagsExpression(database)} as tags ` +
-      `from ${RECORD_TABLES} ` +
+    `select ${RECORD_COLUMNS}, s.id as id, u.uptime_30d, ${tagsExpression(database)} as tags, ` +
+      `s.notes from ${RECORD_TABLES} ` +
       "left join recent_uptime u on u.server = t.server " +
       `where ${isInList(database, "s.id", "integer")}`,
     [listValue(database, ids)],
@@ -40,6 +40,7 @@ function listedServer(row: Row, places: PlaceLookup, icons: ReadonlySet<string>)
     ...record,
     uptime_30d: row.uptime_30d as number | null,
     tags: tagsIn(String(row.tags)),
+    notes: row.notes === null ? null : String(row.notes),
     id: Number(row.id),
     key: String(row.key),
     has_icon: icons.has(String(row.favicon_hash)),

@@ -26,6 +26,7 @@ const ELSEWHERE = [
   "port",
   "motd_plain",
   "uptime_30d",
+  "notes",
 ];
 /** Columns with times. */
 const TIMES = ["seen_at", "first_seen", "probed_at", "changed_at", "players_at"];

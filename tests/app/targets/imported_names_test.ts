@@ -44,6 +44,43 @@ Deno.test("an imported name gets its first address, its port or that of its SRV 
   await assertRejects(() => found("inside.example", 7), InputError, "inside.example A 10.0.0.1");
 });
 
+Deno.test("import keeps titles as notes and tags, and counts what it leaves out", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [list, db] = [`${folder}/list.csv`, `${folder}/a.db`];
+    const bad = "x".repeat(65);
+    await Deno.writeTextFile(
+      list,
+      `title,hostname,port,tags,id\nLobby,127.0.0.1,5,"eu, ${bad}",42\n=B,127.0.0.2,6,,43\n`,
+    );
+    const plain = await run(["import", db, list, "--json"]);
+    const result = JSON.parse(plain.stdout);
+    assertEquals([result.servers, result.ignored_columns, result.ignored_tags], [
+      ...[2, ["title", "id"], 1],
+    ]);
+    const rows = async () => {
+      const { stdout } = await run(["servers", db, "--format", "ndjson"]);
+      return stdout.trim().split("\n").map((line) => JSON.parse(line))
+        .map(({ port, tags, notes }) => [port, tags, notes]).sort();
+    };
+    assertEquals(await rows(), [[5, ["eu"], null], [6, [], null]]);
+    await run(["import", db, list, "--columns", "notes=title,notes=id,tags=id"]);
+    const noted = [[5, ["42", "eu"], "Lobby; 42"], [6, ["43"], "=B; 43"]];
+    assertEquals(await rows(), noted);
+    const csv = `${folder}/copy.csv`;
+    await run(["export", db, "-o", csv]);
+    await Deno.writeTextFile(csv, (await Deno.readTextFile(csv)).replace("Lobby; 42", "Other"));
+    await run(["import", db, csv]); // notes of a file replace none, unless they are chosen
+    assertEquals(await rows(), noted);
+    await run(["import", db, csv, "--columns", "notes=notes"]);
+    assertEquals(await rows(), [[5, ["42", "eu"], "Other"], noted[1]]);
+    const wrong = await run(["import", db, list, "--columns", "notes=titel"]);
+    assertEquals(wrong.code, 2);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("import takes names, and reports each line whose name has no address", async () => {
   const folder = await Deno.makeTempDir();
   try {

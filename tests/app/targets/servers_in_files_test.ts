@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { stored } from "../../../src/app/targets/servers_in_files.ts";
+import { stored, tagTexts } from "../../../src/app/targets/servers_in_files.ts";
 import { record } from "../../store/records.ts";
 
 const NOW = 10_000;
@@ -23,6 +23,24 @@ Deno.test("a time of a row that is no number is replaced by that of the reply, a
   for (const value of [true, [1], "", " 7", "0x1", "1e3", {}, null, undefined, -1, 1.5]) {
     assertEquals(stateOf(value), [1000, 1000, 1000, 0], Deno.inspect(value));
   }
+});
+
+Deno.test("tags of a row are a list, also as JSON, or words; other texts are kept for the count", () => {
+  const long = "x".repeat(65);
+  const values: readonly (readonly [unknown, readonly string[]])[] = [
+    [["a", "b c"], ["a", "b c"]],
+    ['["a","b, c"]', ["a", "b, c"]],
+    ["a, b c;d|e", ["a", "b c", "d", "e"]],
+    ["[eu] lobby", ["[eu] lobby"]],
+    ["[1]", []],
+    [undefined, []],
+    [5, []],
+    [`${long},a`, [long, "a"]],
+  ];
+  for (const [value, tags] of values) assertEquals(tagTexts(value), tags);
+  const server = { record: record(1), row: { tags: `${long},a`, notes: " A\n B " } };
+  const { tags, notes } = stored(server, NOW);
+  assertEquals([tags, notes], [["a"], "A B"]);
 });
 
 Deno.test("a time of a row that has not come yet is replaced by that of the reply", () => {

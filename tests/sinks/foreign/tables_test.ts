@@ -1,4 +1,9 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
+import { InputError } from "../../../src/core/errors.ts";
+import { serverId } from "../../../src/core/record.ts";
+import { csvFormat } from "../../../src/sinks/csv.ts";
+import { type ChosenColumn, STATE_NAMES } from "../../../src/sinks/foreign/tables.ts";
+import { STATE_FIELDS, STORED_FIELDS } from "../../../src/store/queries/stored_fields.ts";
 import { foreignLineReader } from "../../../src/sinks/foreign/foreign_files.ts";
 import { readAlike } from "./reading.ts";
 
@@ -20,6 +25,89 @@ Deno.test("lines of a host and a port are read with any separator, as zmap write
   const read = foreignLineReader({ seenAt: 5 });
   assertEquals(read("play.example.org 25566"), { text: "play.example.org:25566" });
   assertEquals(read("10.0.0.1, 10.0.0.2"), { text: "10.0.0.1, 10.0.0.2" });
+});
+
+/** The servers of a table as endpoints or targets, each with its tags and notes; and what is ignored. */
+function readTable(text: string, columns: readonly ChosenColumn[] = [], port?: number) {
+  const ignored: string[] = [];
+  const onIgnored = (names: readonly string[]) => void ignored.push(...names);
+  const read = foreignLineReader({ seenAt: 5, columns, onIgnored, port });
+  const rows = text.split("\n").flatMap((line) => {
+    const found = read(line);
+    if (found === undefined) return ["?"];
+    const all = "text" in found
+      ? [{ id: found.text, row: found.row }]
+      : found.map(({ record, row }) => ({ id: serverId(record), row }));
+    return all.map(({ id, row }) => [id, row?.tags, row?.notes].filter(Boolean).join(" / "));
+  });
+  return { rows, ignored };
+}
+
+Deno.test("a host and a port are found by the names of columns, in any order, case and with any separator", () => {
+  const heads = [
+    ["title,hostname,port", "A,10.0.0.7,5"],
+    ["Port;IP;title", "5;10.0.0.7;A"],
+    ["title\tAddress\tid", "A\t10.0.0.7:5\t1"],
+    ["HOST PORT", "10.0.0.7   5"],
+    ["name,Host,Port,region", '"x, y",10.0.0.7,5,eu'],
+    ["sep=,\nhost,ip address,port", "home,10.0.0.7,5"],
+    ["\ufeffServer;Port", "10.0.0.7;5"],
+  ];
+  for (const [head, row] of heads) {
+    assertEquals(readTable(`${head}\n${row}`).rows, ["10.0.0.7:5"], head);
+  }
+  assertEquals(readTable("id,hostname,port\n1,play.example.org,5\n2,,5\n3,a b,5\n4,x.org,0").rows, [
+    ...["play.example.org:5", "?", "?", "?"],
+  ]);
+  assertEquals(readTable("id,hostname\n1,play.example.org\n2,10.0.0.7").rows, [
+    ...["play.example.org", "10.0.0.7"],
+  ]);
+  assertEquals(readTable("id,hostname\n2,10.0.0.7", [], 5).rows, ["10.0.0.7:5"]);
+  // lists of targets, not heads
+  for (const text of ["host, 10.0.0.1", "server a.example, host", "server"]) {
+    assertEquals(readTable(text).rows, [text]);
+  }
+});
+
+Deno.test("columns that are not read are named, and may be chosen as tags and notes", () => {
+  const text = 'title,hostname,port,tags,id\nLobby,10.0.0.7,5,eu;x,42\n"\'=A, B",10.0.0.8,6,,43';
+  assertEquals(readTable(text), {
+    rows: ["10.0.0.7:5 / eu;x", "10.0.0.8:6"],
+    ignored: ["title", "id"],
+  });
+  const columns: ChosenColumn[] = [
+    { role: "notes", column: "Title" },
+    { role: "notes", column: "5" },
+    { role: "tags", column: "id" },
+  ];
+  assertEquals(readTable(text, columns), {
+    rows: ["10.0.0.7:5 / 42 / Lobby; 42", "10.0.0.8:6 / 43 / =A, B; 43"],
+    ignored: ["tags"],
+  });
+});
+
+Deno.test("chosen columns of a host and a port need no head, and have to exist", () => {
+  const columns: ChosenColumn[] = [{ role: "host", column: "2" }, { role: "notes", column: "1" }];
+  assertEquals(readTable("a\t10.0.0.7:5\nb\t10.0.0.8:6", columns).rows, [
+    ...["10.0.0.7:5 / a", "10.0.0.8:6 / b"],
+  ]);
+  const german: ChosenColumn[] = [
+    { role: "host", column: "Adresse" },
+    { role: "port", column: "Anschluß" },
+  ];
+  assertEquals(readTable("Name;Adresse;Anschluß\nÄ;10.0.0.7;5", german), {
+    rows: ["10.0.0.7:5"],
+    ignored: ["name"],
+  });
+  for (const head of ["a,b", "ip,port"]) {
+    assertThrows(() => readTable(head, german), InputError, 'without the column "Adresse"');
+  }
+});
+
+Deno.test("the columns of an export are those that tables know", () => {
+  assertEquals(STATE_NAMES, STATE_FIELDS.map(({ name }) => name));
+  const own = csvFormat(STORED_FIELDS).head.trim();
+  assertEquals(readTable(`${own}\n${own}`).ignored, []);
 });
 
 Deno.test("rows that a spreadsheet has saved are read right, or refused", async () => {

@@ -77,6 +77,7 @@ export function serverOf(text: string, key = text): ListedServer {
       players_at: NOW,
       uptime_30d: 0.5,
       tags: [],
+      notes: text,
       country: text,
       asn: 64_500,
       operator: text,

@@ -4,7 +4,14 @@
  * @module
  */
 import { SERVER_ORDERS } from "../../../store/queries/orders.ts";
-import { FLAG_LIST, NETWORK, PAST_TIME, PROTOCOL_LIST, TAG } from "../domain_value_types.ts";
+import {
+  COLUMN_ROLES,
+  FLAG_LIST,
+  NETWORK,
+  PAST_TIME,
+  PROTOCOL_LIST,
+  TAG,
+} from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { anyText, COUNT, keyOf, listOf, someOf, wholeNumber } from "../value_types.ts";
 
@@ -127,6 +134,14 @@ export const SELECTION = {
       commands: ["import"],
       takes: wholeNumber(1, 65535),
       help: "the port for hosts without a port in the file",
+    },
+    {
+      name: "columns",
+      commands: ["import"],
+      takes: COLUMN_ROLES,
+      help:
+        "columns of CSV files by their names or numbers: host=NAME, port=NAME, notes=NAME and " +
+        "tags=NAME, with commas between them; those of host and port are otherwise found by their names",
     },
   ],
 } as const satisfies OptionGroup;

@@ -1,4 +1,4 @@
-/** Of src/campaign/control.ts, with real servers of NATS. */
+/** Of src/campaign/control.ts and src/campaign/followed_bucket.ts, with real servers of NATS. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type CampaignEntry, Control } from "../../src/campaign/control.ts";
 import { type Broker, connectBroker } from "../../src/campaign/nats/connection.ts";

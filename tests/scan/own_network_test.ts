@@ -1,4 +1,4 @@
-/** Outages of a scan's own network: src/scan/own_network.ts, src/scan/sweep_stage/repeated_sweep.ts. */
+/** Outages of a scan's own network: src/scan/own_network.ts, src/sweep/passes.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { formatEndpoint } from "../../src/core/address.ts";
 import { serverId } from "../../src/core/record.ts";

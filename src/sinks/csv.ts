@@ -10,8 +10,12 @@ import { oneLine } from "../core/text.ts";
 import { jsonText } from "./json.ts";
 import type { Format } from "./sink.ts";
 
-/** The CSV format with the given columns. Its header is the fields' names. */
-export function csvFormat(fields: readonly Field[]): Format {
+/**
+ * The CSV format with the given columns. Its header is the fields' names.
+ *
+ * @param guardsNumbers Whether a text that looks like a number or a date is guarded too.
+ */
+export function csvFormat(fields: readonly Field[], guardsNumbers = false): Format {
   const line = (cells: readonly string[]) => stringify([cells], { headers: false });
   return {
     name: "csv",
@@ -19,7 +23,7 @@ export function csvFormat(fields: readonly Field[]): Format {
     tail: "",
     appendable: true,
     isComplete: (text) => cellsOf(text).length === fields.length,
-    row: (record) => line(fields.map((field) => cell(record, field))),
+    row: (record) => line(fields.map((field) => cell(record, field, guardsNumbers))),
   };
 }
 
@@ -35,10 +39,13 @@ export function cellsOf(line: string, separator = ","): readonly string[] {
 /**
  * Formats a cell: nothing for null, JSON for lists and objects, guarded text for all other values.
  */
-function cell(record: ServerRecord, { name, type }: Field): string {
+function cell(record: ServerRecord, { name, type }: Field, guardsNumbers: boolean): string {
   const value = record[name];
   if (value === null) return "";
-  if (typeof value === "string") return guardText(value);
+  if (typeof value === "string") {
+    const isNumber = guardsNumbers && NUMBER.test(value) && !ADDRESSES.has(name);
+    return isNumber ? `'${value}` : guardText(value);
+  }
   return type === "names" || type === "plugins" || type === "facts"
     ? jsonText(value)
     : String(value);
@@ -49,6 +56,13 @@ function cell(record: ServerRecord, { name, type }: Field): string {
  * apostrophes, white space and invisible characters.
  */
 const FORMULA = /^'*[\s\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+
+/** A text that readers of CSV may take for a number, a date or a time. */
+const NUMBER = /^\d[\d.,/: e+-]*$/i;
+/** Such a text after apostrophes. It gets one more, as a formula does. */
+const QUOTED_NUMBER = /^'+\d[\d.,/: e+-]*$/i;
+/** Columns of addresses, which no reader takes for numbers. */
+const ADDRESSES = new Set<string>(["host", "alias_of"]);
 
 /**
  * Guards a text against formula injection in spreadsheets. A text that would be a formula is prefixed
@@ -66,10 +80,12 @@ const FORMULA = /^'*[\s\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
  */
 export function guardText(text: string): string {
   const line = oneLine(text);
-  return FORMULA.test(line) ? `'${line}` : line;
+  return FORMULA.test(line) || QUOTED_NUMBER.test(line) ? `'${line}` : line;
 }
 
 /** Reverses {@linkcode guardText}. Control characters stay replaced. */
 export function unguardText(cell: string): string {
-  return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
+  return QUOTED_NUMBER.test(cell) || cell.startsWith("'") && FORMULA.test(cell)
+    ? cell.slice(1)
+    : cell;
 }

@@ -51,7 +51,7 @@ export function jsonFromCells(
     const field = FIELDS.find((one) => one.name === name);
     try {
       row[name] = field === undefined ? cells[i] : valueOf(cells[i], field);
-      if (isChanged(name, row[name])) return undefined;
+      if (typeof row[name] === "string" && isChanged(name, cells[i])) return undefined;
     } catch {
       return undefined; // the cell is not JSON, or nested too deeply
     }
@@ -66,10 +66,9 @@ const BOOLEANS = new Map([["true", true], ["TRUE", true], ["false", false], ["FA
 const DATE =
   /^(?:\d{1,2}\.\d{2}\.\d{4}|\d{1,4}\/\d{1,2}\/\d{1,4}|\d{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-\d{2})$/;
 
-/** Whether a spreadsheet has changed a text: a GUID to 1.23457E+18, a version to a date. */
-function isChanged(name: string, text: unknown): boolean {
-  if (typeof text !== "string") return false;
-  return name === "guid" ? !/^\d{1,20}$/.test(text) : name === "version" && DATE.test(text);
+/** Whether a spreadsheet has changed a cell: a GUID to 1.23457E+18, a version to a date. */
+function isChanged(name: string, cell: string): boolean {
+  return name === "guid" ? !/^'?\d{1,20}$/.test(cell) : name === "version" && DATE.test(cell);
 }
 
 function valueOf(cell: string, { type }: Field): unknown {

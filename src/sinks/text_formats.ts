@@ -15,6 +15,7 @@ type MakeFormat = (fields: readonly Field[], allProtocols: readonly Protocol[]) 
 /** Makes each format from the columns of the rows. */
 export const TEXT_FORMATS = {
   csv: (fields) => csvFormat(fields),
+  "csv-text": (fields) => csvFormat(fields, true),
   ndjson: (fields) => ndjsonFormat(fields),
   json: (fields) => jsonFormat(fields),
   hostport: () => hostPortFormat,

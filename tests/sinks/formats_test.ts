@@ -69,12 +69,50 @@ Deno.test("no CSV cell is a spreadsheet formula", () => {
 
 Deno.test("unguardText() reverses guardText()", () => {
   fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom(..."'=+-@ab＝＠ \u200b") }), (text) => {
+    fc.property(fc.string({ unit: fc.constantFrom(..."'=+-@ab01.＝＠ \u200b") }), (text) => {
       assertEquals(unguardText(guardText(text)), text);
     }),
     { seed: 3, numRuns: 2000 },
   );
   assertEquals([guardText("-1"), guardText("'=x"), guardText("it's")], ["'-1", "''=x", "it's"]);
+});
+
+Deno.test("csv-text has no text that looks like a number or a date, and is read back unchanged", () => {
+  const format = csvFormat(FIELDS, true);
+  const texts = [
+    "13876543210987654321",
+    "1.20",
+    "20/1/2001",
+    "1e5",
+    "12:30",
+    "'7",
+    "''7",
+    "7 x",
+    "x",
+    "=1",
+  ];
+  for (const text of texts) {
+    const record = {
+      ...RECORD,
+      host: "10.0.0.7",
+      alias_of: "10.0.0.7:5",
+      guid: "7",
+      version: text,
+    };
+    const row = { ...record, name: text, motd: text };
+    const [cells] = parse(format.row(row, true));
+    const wanted = ["guid", "version", "name", "motd"];
+    for (const name of wanted) {
+      const cell = cells[FIELDS.findIndex((field) => field.name === name)];
+      assert(!/^[\d=].*\d$/.test(cell), cell);
+    }
+    assertEquals([cells[0], cells[FIELDS.findIndex(({ name }) => name === "alias_of")]], [
+      ...["10.0.0.7", "10.0.0.7:5"],
+    ]);
+    assertEquals(readCsv(format.head + format.row(row, true)), [row]);
+    const plain = { ...row, version: "x" };
+    assertEquals(readCsv(csv.head + csv.row(plain, true)), [plain]);
+  }
 });
 
 Deno.test("CSV is read back unchanged, except for control characters", () => {

@@ -17,6 +17,11 @@ export interface OutputFormatDescription {
 /** The formats by name. */
 export const OUTPUT_FORMATS = {
   csv: { suffixes: ["csv"], content: "RFC 4180, one line per row" },
+  "csv-text": {
+    suffixes: [],
+    content: "as `csv`, also for a file `.csv`; texts that look like a number or a date, such as " +
+      "`guid`, start with an apostrophe",
+  },
   ndjson: {
     suffixes: ["ndjson", "jsonl"],
     option: "oD",

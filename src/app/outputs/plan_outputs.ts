@@ -29,7 +29,7 @@ export interface OutputPlan {
 }
 
 /** Formats whose rows contain the chosen columns and no others. */
-const HAS_FIELDS = new Set(["csv", "ndjson", "json"]);
+const HAS_FIELDS = new Set(["csv", "csv-text", "ndjson", "json"]);
 
 /** The columns of the rows, and the table that shows them. */
 export interface RowKind {
@@ -154,7 +154,7 @@ function formatOf(
   if (path === "-") return named ?? (isTerminal ? "table" : "ndjson");
   const suffix = /\.([^./\\]+)$/.exec(path)?.[1].toLowerCase() ?? "";
   const [chosen] = OUTPUT_FORMAT_LIST.find(([, { suffixes }]) => suffixes.includes(suffix)) ?? [];
-  const format = chosen ?? named;
+  const format = chosen === "csv" && named === "csv-text" ? named : chosen ?? named;
   if (format !== undefined) return format;
   const suffixes = takesDatabases
     ? ".csv, .ndjson, .json, .txt or .db"

@@ -22,7 +22,7 @@ const BY_SUFFIX = "by the suffix of the file";
 const FORMAT_OPTION = {
   name: "format",
   takes: keyOf(OUTPUT_FORMATS),
-  help: "format of the rows: csv, ndjson, json, hostport, grep or table",
+  help: "format of the rows: csv, csv-text, ndjson, json, hostport, grep or table",
 } as const;
 
 const APPEND_OPTION = {

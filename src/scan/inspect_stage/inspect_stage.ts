@@ -7,6 +7,7 @@
  *
  * @module
  */
+import type { Finish } from "../checkpoint/low_water_mark.ts";
 import type { Sighting } from "../../core/record.ts";
 import {
   inspect,
@@ -145,7 +146,7 @@ export class InspectStage {
     return true;
   }
 
-  #addRow(row: RowSource | "cut", onFinished: () => void): void {
+  #addRow(row: RowSource | "cut", onFinished: Finish): void {
     if (row !== "cut") this.#parts.rows.add(row, onFinished);
   }
 
@@ -160,9 +161,9 @@ export class InspectStage {
         return uninspected.add(endpoint, onFinished);
       }
       const finishEarlier = uninspected.remove(endpoint);
-      const finishAll = () => {
+      const finishAll = (hasRow = false) => {
         finishEarlier();
-        onFinished();
+        onFinished(hasRow);
       };
       if (found === "nothing") finishAll();
       else this.#addRow(found, finishAll);

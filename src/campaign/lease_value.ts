@@ -28,7 +28,7 @@ export interface PartCounters {
   readonly sent: number;
   /** Received datagrams. */
   readonly replies: number;
-  /** Rows written. Those after the marks are subtracted when another worker continues. */
+  /** Rows written. Those after the marks of a worker that was killed count again. */
   readonly found: number;
   /** Targets before the position of the sweep, of all passes. */
   readonly position: number;

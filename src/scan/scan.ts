@@ -72,7 +72,6 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
   stages.socketCounts.end();
   const end = stop.error === undefined ? tables.lowWater.note(marks) : tables.lowWater.marks;
-  state.settled += tables.lowWater.takeRows();
   state.ended = endReason(stop.reason, end, stages.udp.isCut || stages.known.hasUnfinished, state);
   return { reason: state.ended, marks: end, error: stop.error };
 }
@@ -210,7 +209,6 @@ function saveEachSecond(
 ): () => Promise<void> {
   return eachSecond(clock, hooks?.onClockJump, async () => {
     const marks = lowWater.note({ udp: udp.mark, tcp: tcp.mark });
-    state.settled += lowWater.takeRows();
     socketCounts.update();
     await stop.guard(async () => await hooks?.checkOutputs?.(), undefined);
     if (stop.error === undefined) await checkpoint?.save(marks, state);

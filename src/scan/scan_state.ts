@@ -139,8 +139,6 @@ export interface ScanState extends PassCounts {
   inspecting: number;
   /** Rows that every output has accepted. */
   written: number;
-  /** Rows of targets before the low-water marks. A scan that goes on from there finds the others again. */
-  settled: number;
   /** Rows with `alias_of`: an earlier row describes the same server. */
   aliases: number;
   /** Rows that could not be written. */
@@ -223,7 +221,6 @@ export function newState(scanId: string, startedAt: number): ScanState {
     floods: noFloods(),
     inspecting: 0,
     written: 0,
-    settled: 0,
     aliases: 0,
     lost: 0,
     noStatus: 0,

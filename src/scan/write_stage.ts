@@ -31,7 +31,7 @@ const PASSED_AT_ONCE = 512;
 interface Waiting {
   readonly source: RowSource;
   /** Called when every sink has accepted the row; not called for a lost row. */
-  readonly onAccepted: (hasRow: true) => void;
+  readonly onAccepted: () => void;
 }
 
 /** Rows that a thread makes. */
@@ -75,7 +75,7 @@ export class WriteStage implements Disposable {
    * @param onAccepted Called when every sink has accepted the row. It is never called if the row is
    * lost.
    */
-  add(source: RowSource, onAccepted: (hasRow: true) => void): void {
+  add(source: RowSource, onAccepted: () => void): void {
     if (this.#failure !== undefined) {
       this.io.state.lost++;
       return;
@@ -164,7 +164,7 @@ export class WriteStage implements Disposable {
     state.aliases += aliases;
     state.lastRowAt = clock.wall();
     await checkpoint?.accepted(ids);
-    for (const { onAccepted } of batch) onAccepted(true);
+    for (const { onAccepted } of batch) onAccepted();
   }
 
   #fail(error: Error): void {

@@ -9,7 +9,7 @@ import type { ScanRequest } from "../../app/scan/read_scan.ts";
 import { type RunOptions, runPreparedScan, type ScanResult } from "../../app/scan/run_scan.ts";
 import { randomBytes } from "../../app/system_random.ts";
 import { formatAddress } from "../../core/address.ts";
-import { integer, objectOf } from "../../core/checked_json.ts";
+import { objectOf } from "../../core/checked_json.ts";
 import { InputError, permissionText, ShortageError } from "../../core/errors.ts";
 import { sleep } from "../../net/clock.ts";
 import {
@@ -58,7 +58,8 @@ export class NotBegun extends Error {}
 export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<ScanResult> {
   const { spec, part, lease, publisher, budget, signal, abandon, onStart } = held;
   const { scanId } = spec.configuration;
-  const progress = progressOf(lease.value.marks, worker);
+  const { marks, counters: { found: rows } } = lease.value;
+  const progress = progressOf(marks, worker);
   const { options, excluded, context } = worker;
   const toScan = { part, from: progress.marks, worker: options, excluded };
   const request = partRequest(spec, toScan, context);
@@ -69,7 +70,7 @@ export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<S
     throttle: budget.throttle,
     gate: lease.gate,
     identity: { scanId, key: randomBytes(8) },
-    earlier: progress.counters && { counters: progress.counters, rows: progress.rows },
+    earlier: progress.counters && { counters: progress.counters, rows },
     checkpointer: new LeaseCheckpointer(held, worker),
     attach: true,
     begin: () => [new ResultSink(publisher, worker.clock, abandon)],
@@ -100,8 +101,6 @@ async function runHere(request: ScanRequest, options: RunOptions): Promise<ScanR
 interface Progress {
   readonly marks: Marks;
   readonly counters?: Counters;
-  /** Number of rows before the marks. The others are found again. */
-  readonly rows: number;
 }
 
 /**
@@ -113,9 +112,8 @@ function progressOf(
   stored: unknown,
   { context: { allProtocols } }: Pick<WorkerContext, "context">,
 ): Progress {
-  if (stored === null) return { marks: START, rows: 0 };
-  const counters = countersField(allProtocols);
-  return objectOf({ marks: marksField, counters, rows: integer() })(stored, "marks");
+  if (stored === null) return { marks: START };
+  return objectOf({ marks: marksField, counters: countersField(allProtocols) })(stored, "marks");
 }
 
 /** Saves the progress of a part in its lease. */
@@ -164,7 +162,7 @@ export function progressIn(
 ): { readonly marks: Progress; readonly counters: PartCounters } {
   const { probesSent: sent, replies, found } = numbersOf(state);
   return {
-    marks: { marks, counters: countersOf(state), rows: state.settled },
+    marks: { marks, counters: countersOf(state) },
     counters: { sent, replies, found, position: state.visited, total: state.total },
   };
 }

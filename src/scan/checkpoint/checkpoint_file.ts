@@ -121,7 +121,7 @@ export function countFrom(
   listed: { readonly rows: number; readonly optOuts: number },
 ): void {
   const optedOut = Math.max(others.optedOut, listed.optOuts);
-  Object.assign(state, others, { written: listed.rows, settled: listed.rows, optedOut });
+  Object.assign(state, others, { written: listed.rows, optedOut });
   state.tcp.sent = tcp.sent;
   Object.assign(state.tcp.counts, tcp.counts);
 }

@@ -14,9 +14,6 @@ export interface Marks {
   readonly tcp: Mark;
 }
 
-/** Is called when a sighting is finished, with whether its row is written. */
-export type Finish = (hasRow?: boolean) => void;
-
 /** The marks of a new scan. */
 export const START: Marks = { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } };
 
@@ -34,10 +31,6 @@ export class LowWaterMark {
   #next = 0;
   readonly #open = new Set<number>();
   #waiting: { readonly marks: Marks; readonly next: number }[] = [];
-  /** Numbers of the finished sightings that have a row and are not before the low-water mark. */
-  #later: number[] = [];
-  /** Number of rows since {@linkcode takeRows}. */
-  #rows = 0;
 
   /** Creates the low-water mark from the first marks of the scan. */
   constructor(from: Marks) {
@@ -54,21 +47,12 @@ export class LowWaterMark {
    *
    * @returns A function to call when the sighting is finished: its row is written, or it gets no
    * row. The function is not called for a cancelled sighting: a resumed scan probes its endpoint
-   * again. Its argument is whether a row is written. Default: no.
+   * again.
    */
-  begin(): Finish {
+  begin(): () => void {
     const number = this.#next++;
     this.#open.add(number);
-    return (hasRow = false) => {
-      if (this.#open.delete(number) && hasRow) this.#later.push(number);
-    };
-  }
-
-  /** The number of rows that the low-water mark has passed since the last call. */
-  takeRows(): number {
-    const rows = this.#rows;
-    this.#rows = 0;
-    return rows;
+    return () => void this.#open.delete(number);
   }
 
   /**
@@ -82,20 +66,11 @@ export class LowWaterMark {
     const oldest = this.#open.values().next().value ?? this.#next;
     const settled = this.#waiting.findLastIndex(({ next }) => next <= oldest);
     if (settled >= 0) {
-      const { marks, next } = this.#waiting[settled];
-      this.#marks = marks;
-      this.#passRows(next);
+      this.#marks = this.#waiting[settled].marks;
       this.#waiting.splice(0, settled + 1);
     }
     // If a sighting takes long, every second mark is dropped to bound memory.
     if (this.#waiting.length > MAX_WAITING) this.#waiting = this.#waiting.filter((_, i) => i % 2);
     return this.#marks;
-  }
-
-  /** Counts the rows of sightings before a number. */
-  #passRows(next: number): void {
-    const later = this.#later.filter((number) => number >= next);
-    this.#rows += this.#later.length - later.length;
-    this.#later = later;
   }
 }

@@ -7,7 +7,6 @@
  *
  * @module
  */
-import type { Finish } from "../checkpoint/low_water_mark.ts";
 import type { Sighting } from "../../core/record.ts";
 import {
   inspect,
@@ -146,7 +145,7 @@ export class InspectStage {
     return true;
   }
 
-  #addRow(row: RowSource | "cut", onFinished: Finish): void {
+  #addRow(row: RowSource | "cut", onFinished: () => void): void {
     if (row !== "cut") this.#parts.rows.add(row, onFinished);
   }
 
@@ -161,9 +160,9 @@ export class InspectStage {
         return uninspected.add(endpoint, onFinished);
       }
       const finishEarlier = uninspected.remove(endpoint);
-      const finishAll = (hasRow = false) => {
+      const finishAll = () => {
         finishEarlier();
-        onFinished(hasRow);
+        onFinished();
       };
       if (found === "nothing") finishAll();
       else this.#addRow(found, finishAll);

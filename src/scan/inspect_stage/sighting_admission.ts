@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Finish } from "../checkpoint/low_water_mark.ts";
 import type { Sighting } from "../../core/record.ts";
 import type { SightingIntake } from "../../sweep/receiver.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
@@ -36,7 +35,7 @@ export class SightingAdmission implements SightingIntake {
   ) {}
 
   /** Queues the sighting of an endpoint, or records its opt-out. */
-  push(sighting: Sighting, onFinished: Finish = this.tables.lowWater.begin()): void {
+  push(sighting: Sighting, onFinished: () => void = this.tables.lowWater.begin()): void {
     if (sighting.verified) this.found?.add(sighting);
     const firstReply = this.optOuts.search(sighting);
     if (firstReply === "optOut") {

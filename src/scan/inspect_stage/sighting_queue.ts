@@ -5,7 +5,6 @@
  *
  * @module
  */
-import type { Finish } from "../checkpoint/low_water_mark.ts";
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
 import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
@@ -29,7 +28,7 @@ export interface Sighted {
   /** The first reply as a part of a record, if it contains a status. */
   readonly firstReply: ProtocolReply | undefined;
   /** Called when the row is written, or when the server gets no row; not after a cancellation. */
-  readonly onFinished: Finish;
+  readonly onFinished: () => void;
 }
 
 /** A server that was known before the scan. */
@@ -39,7 +38,7 @@ export interface KnownSubject {
   /** The protocols in which the server is queried. */
   readonly plan: KnownPlan;
   /** Called when the row is written, or when the server gets no row; not after a cancellation. */
-  readonly onFinished: Finish;
+  readonly onFinished: () => void;
 }
 
 /** A server that is to be interviewed. */

@@ -91,7 +91,6 @@ natsTest("the part of a worker that is killed goes on at its marks", async () =>
   const { rows, ends: [{ kind, end }] } = await readResults(broker);
   assertEquals(hostsOf(rows), hostsOf(fleet.servers));
   assertEquals([kind, end.tries], ["done", 2]);
-  assertEquals(end.counters.found, fleet.servers.length); // none counts for both workers
   // besides probes, it sends canaries
   assert(sent < 1024 - from + 20, `${sent} datagrams of the second worker, from ${from} on`);
   assert(end.counters.sent >= 1024, `${end.counters.sent} of both`);

@@ -45,18 +45,3 @@ Deno.test("no low-water mark passes an unfinished sighting, in any order of fini
     assert(open.length > 0 || udp.position === position);
   }
 });
-
-Deno.test("rows are counted when the low-water mark passes them", () => {
-  const low = new LowWaterMark(at(0));
-  const [first, second, third] = [low.begin(), low.begin(), low.begin()];
-  low.note(at(10));
-  const fourth = low.begin();
-  for (const finish of [second, fourth]) finish(true);
-  third(); // it has no row
-  low.note(at(20));
-  assertEquals([low.marks, low.takeRows()], [at(0), 0]);
-  first(true);
-  first(true);
-  low.note(at(30));
-  assertEquals([low.marks, low.takeRows(), low.takeRows()], [at(30), 3, 0]);
-});

@@ -45,6 +45,11 @@ export { default as "query/full-header-zeros.json" } from "./query/full-header-z
 export { default as "query/full-last-value-empty.json" } from "./query/full-last-value-empty.json" with { type: "json" };
 export { default as "query/full-last-value-unterminated-motd.json" } from "./query/full-last-value-unterminated-motd.json" with { type: "json" };
 export { default as "query/full-last-value-unterminated.json" } from "./query/full-last-value-unterminated.json" with { type: "json" };
+export { default as "query/full-marks-int32-le.json" } from "./query/full-marks-int32-le.json" with { type: "json" };
+export { default as "query/full-marks-int32.json" } from "./query/full-marks-int32.json" with { type: "json" };
+export { default as "query/full-players-int32-none.json" } from "./query/full-players-int32-none.json" with { type: "json" };
+export { default as "query/full-players-int32.json" } from "./query/full-players-int32.json" with { type: "json" };
+export { default as "query/full-players-second-mark-int32.json" } from "./query/full-players-second-mark-int32.json" with { type: "json" };
 export { default as "query/g01-handshake-request.json" } from "./query/g01-handshake-request.json" with { type: "json" };
 export { default as "query/g02-handshake-reply.json" } from "./query/g02-handshake-reply.json" with { type: "json" };
 export { default as "query/g03-handshake-reply-negative.json" } from "./query/g03-handshake-reply-negative.json" with { type: "json" };

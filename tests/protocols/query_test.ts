@@ -215,6 +215,43 @@ Deno.test("the list of players ends with an empty name; later bytes are ignored"
   assertEquals([names(open), open.flags], [["Ann"], ["truncated"]]);
 });
 
+Deno.test("players who are online are unknown if other bytes stand in place of the first name", () => {
+  const players = (count: string, ...more: number[]) => {
+    const stat = full(`numplayers\0${count}\0maxplayers\x0020\0`, tail, [0, ...more]);
+    const status = { stat, challenge: { session: 1, token: 1, raw: false, fill: 0, flags: [] } };
+    return queryProtocol.record({ ...status, fullLost: false }).columns.players;
+  };
+  assertEquals([players("2", 0, 65, 0), players("0", 0, 65, 0)], [null, []]);
+  assertEquals(players("2"), []); // the server hides the names
+});
+
+Deno.test("the marks around the players have any width, in both byte orders", () => {
+  const names = "Ann\0Bob\0";
+  for (const width of [1, 2, 4, 8]) {
+    for (const littleEndian of [false, true]) {
+      const mark = (value: number) => {
+        const bytes = new Uint8Array(width);
+        bytes[littleEndian ? 0 : width - 1] = value;
+        return [...bytes];
+      };
+      for (const last of ["world", ""]) {
+        const stat = full(
+          `numplayers\x002\0map\0${last}\0`,
+          mark(0),
+          mark(1),
+          "player_\0",
+          mark(0),
+          names,
+          mark(0),
+        );
+        assertEquals(stat.players?.map(decodeLatin1), ["Ann", "Bob"], `${width} ${littleEndian}`);
+        assertEquals(pairsOf(stat), [["numplayers", "2"], ["map", last]]);
+        assertEquals(stat.flags, width === 1 ? [] : ["oddHeader"]);
+      }
+    }
+  }
+});
+
 Deno.test("the header word may be any eight letters, and may be cut", () => {
   const bytes = concat([0], ID, ascii("GeyserMC"), [0, 0x80, 0], ascii("map\0w\0\0"));
   const stat = decodeStat(bytes);

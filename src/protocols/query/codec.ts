@@ -8,7 +8,7 @@
  *     handshake  09  session 4  token as decimal text  00          (Nukkit: 4 raw bytes  00)
  *     basic      00  session 4  motd 00  gametype 00  map 00  players 00  slots 00  port 2 LE  ip 00
  *     full       00  session 4  "splitnum" 00 80 00  (key 00 value 00)...  00
- *                01 "player_" 00 00  (name 00)...  00
+ *                01 "player_" 00 00  (name 00)...  00      (Paper 1.17: 01 and single 00 are 4 bytes)
  *
  * Servers choose basic or full by the size of the request, with different rules, so the decoder
  * classifies a stat by its content. No server masks the session id. Old Java servers convert the

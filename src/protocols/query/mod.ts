@@ -62,7 +62,8 @@ const QUERY_FLAGS: Readonly<
   Record<Exclude<StatFlag | ChallengeFlag, GeneralFlag> | "fullLost" | "statLost", string>
 > = {
   motdNul: "a NUL byte in the MOTD: the server's owner may have forged other fields",
-  oddHeader: "a full stat with another header than `splitnum`",
+  oddHeader:
+    "a full stat with another header than `splitnum`, or with wider marks around its parts",
   unterminated: "the token does not end with a NUL byte",
   noPlayerSection: "a full stat without a list of players",
   fullLost: "a basic stat arrived, but no full stat",
@@ -206,7 +207,7 @@ function fullColumns(stat: FullStat): StatColumns {
     gamemode: text("gametype"),
     players_online: online ?? null,
     players_max: max ?? null,
-    players: stat.players?.map(decodeField) ?? null,
+    players: namesOf(stat, online),
     plugins,
     port_v4: portOf(text("hostport")),
   };
@@ -227,6 +228,15 @@ function fullColumns(stat: FullStat): StatColumns {
     values: Object.fromEntries(kept),
   };
   return { columns, facts, badNumber: online === undefined || max === undefined, factsCut };
+}
+
+/**
+ * Names of the players; `null`: unknown. Players are online, but bytes of another form stand in place
+ * of the first name.
+ */
+function namesOf({ players, flags }: FullStat, online: number | null | undefined) {
+  const isUnread = players?.length === 0 && online && flags.includes("trailingBytes");
+  return isUnread ? null : players?.map(decodeField) ?? null;
 }
 
 /** The first value of each key. A second `hostname` is the missing `hostip` (Beta 1.9-pre4). */

@@ -28,8 +28,10 @@ const FULL_MARK_AT = 13;
 const FULL_HEADER = 16;
 /** Minimum number of known keys in a full stat whose header is unknown. */
 const MIN_KNOWN_KEYS = 2;
-/** The bytes before the players: NUL of the last value, empty key, object 1. */
-const PLAYERS_MARK = concat([0, 0, 1], encodeLatin1("player_"), [0, 0]);
+/** The text between the marks before the players. */
+const PLAYERS_WORD = encodeLatin1("player_\0");
+/** The bytes before the players: empty key, object 1, its name, and the number of the first player. */
+const PLAYERS_MARK = concat([0, 1], PLAYERS_WORD, [0]);
 
 /** Keys that servers send. A known key after a NUL marks the end of the MOTD. */
 const KNOWN_KEYS = new Set([
@@ -52,8 +54,8 @@ export type StatFlag =
   /** The stat ends inside a field. */
   | "truncated"
   /**
-   * The bytes after the header word of a full stat are not `00 80 00`; its keys and values are read
-   * all the same.
+   * The bytes after the header word of a full stat are not `00 80 00`, or the marks around its
+   * players have more than one byte; everything is read all the same.
    */
   | "oddHeader"
   /** A full stat without a list of players; the names are unknown. */
@@ -75,7 +77,7 @@ export interface FullStat {
   readonly session: number;
   /** The header word of eight letters: `splitnum`, or the software's own (`GeyserMC`). */
   readonly header: string;
-  /** The three bytes after the header word, if they are not `00 80 00`. */
+  /** The bytes after the header word, if they are not `00 80 00`. */
   readonly mark?: Uint8Array;
   /** Keys and values in the order of the message, repeated keys included. */
   readonly pairs: readonly (readonly [key: string, value: Uint8Array])[];
@@ -119,7 +121,7 @@ export function encodeFullStat(
   const keys = pairs.flatMap(([key, value]) => [encodeLatin1(key), [0], value, [0]]);
   const names = players === null
     ? [[0]]
-    : [PLAYERS_MARK.subarray(1), ...players.flatMap((name) => [name, [0]]), [0]];
+    : [PLAYERS_MARK, ...players.flatMap((name) => [name, [0]]), [0]];
   return concat([STAT], u32(session), encodeLatin1(header), mark, ...keys, ...names);
 }
 
@@ -157,9 +159,21 @@ export function encodeBasicStat(stat: Omit<BasicStat, "form" | "flags">): Uint8A
 export function decodeStat(bytes: Uint8Array, session?: number): Stat | undefined {
   const found = readHeader(bytes, STAT, "stat");
   if (found === undefined || (session !== undefined && found !== session)) return undefined;
-  if (hasBytes(bytes, FULL_MARK, FULL_MARK_AT)) return decodeFull(bytes, found);
-  const oddFull = countsInPlace(bytes) ? undefined : decodeOddFull(bytes, found);
+  const start = startOfPairs(bytes);
+  if (start === FULL_HEADER && hasBytes(bytes, FULL_MARK, FULL_MARK_AT)) {
+    return decodeFull(bytes, found, start);
+  }
+  const oddFull = countsInPlace(bytes) ? undefined : decodeOddFull(bytes, found, start);
   return oddFull ?? decodeBasic(bytes, found);
+}
+
+/**
+ * Offset of the pairs in a full stat. Marks of more than one byte move them, if a known key follows.
+ */
+function startOfPairs(bytes: Uint8Array): number {
+  let offset = FULL_HEADER;
+  while (bytes[offset] === 0 || bytes[offset] === 0x80) offset++;
+  return atKnownKey({ bytes, offset }) ? offset : FULL_HEADER;
 }
 
 /** Whether the two counts of a basic stat are at their places. */
@@ -171,30 +185,65 @@ function countsInPlace(bytes: Uint8Array): boolean {
 
 /**
  * Decodes a full stat with other bytes after its header word: `00 00 00`, `00 81 00`, `00 ff 00` or
- * `00 80 01`; or with a header of zeros, as in mcstatus' tests. Only its keys identify such a stat.
+ * `00 80 01`; with wider marks; or with a header of zeros, as in mcstatus' tests. Only its keys
+ * identify such a stat.
  */
-function decodeOddFull(bytes: Uint8Array, session: number): FullStat | undefined {
+function decodeOddFull(bytes: Uint8Array, session: number, start: number): FullStat | undefined {
   if (bytes.length < FULL_HEADER) return undefined;
-  const stat = decodeFull(bytes, session);
+  const stat = decodeFull(bytes, session, start);
   if (stat.pairs.filter(([key]) => KNOWN_KEYS.has(key)).length < MIN_KNOWN_KEYS) return undefined;
   return {
     ...stat,
-    mark: bytes.subarray(FULL_MARK_AT, FULL_HEADER),
-    flags: ["oddHeader", ...stat.flags],
+    mark: bytes.subarray(FULL_MARK_AT, start),
+    flags: [...new Set<StatFlag>(["oddHeader", ...stat.flags])],
   };
 }
 
-function decodeFull(bytes: Uint8Array, session: number): FullStat {
+function decodeFull(bytes: Uint8Array, session: number, start: number): FullStat {
   const flags = new Set<StatFlag>();
   const header = decodeLatin1(bytes.subarray(HEADER, FULL_MARK_AT));
-  const mark = indexOfBytes(bytes, PLAYERS_MARK, FULL_HEADER - 1);
-  if (mark < 0) flags.add("noPlayerSection");
-  const section = mark < 0 ? bytes : bytes.subarray(0, mark + 1);
-  const pairs = readPairs(new Reader(section, FULL_HEADER), mark < 0, flags);
-  const players = mark < 0
+  const list = findPlayers(bytes);
+  if (list === undefined) flags.add("noPlayerSection");
+  if (list !== undefined && list.width > 1) flags.add("oddHeader");
+  const section = bytes.subarray(0, list?.pairsEnd);
+  const pairs = readPairs(new Reader(section, start), list === undefined, flags);
+  const players = list === undefined
     ? null
-    : readPlayers(new Reader(bytes, mark + PLAYERS_MARK.length), flags);
+    : readPlayers(new Reader(bytes, list.start), list.width, flags);
   return { form: "full", session, header, pairs, players, flags: [...flags] };
+}
+
+/** The place of the list of players in a full stat. */
+interface PlayersPlace {
+  /** Offset of the end of the pairs. */
+  readonly pairsEnd: number;
+  /** Size of each mark around the list, bytes. */
+  readonly width: number;
+  /** Offset of the mark before the first name. */
+  readonly start: number;
+}
+
+/**
+ * Finds the list of players. The marks around it are numbers of one byte. Paper 1.17 wrote them as
+ * numbers of four bytes; other sizes, and little endian, are read too.
+ */
+function findPlayers(bytes: Uint8Array): PlayersPlace | undefined {
+  for (let from = FULL_HEADER;;) {
+    const word = indexOfBytes(bytes, PLAYERS_WORD, from);
+    if (word < 0) return undefined;
+    from = word + PLAYERS_WORD.length;
+    const one = startOfNuls(bytes, word) - 1;
+    const nuls = startOfNuls(bytes, one); // the end of the last value, and the empty key
+    if (bytes[one] !== 1 || one - nuls < 2 || bytes[from] !== 0) continue;
+    const width = one < word - 1 ? word - one : Math.max(1, one - nuls >> 1);
+    return { pairsEnd: width === 1 ? one - 1 : nuls + 2, width, start: from };
+  }
+}
+
+/** Offset of the first of the NULs that end at an offset. */
+function startOfNuls(bytes: Uint8Array, end: number): number {
+  while (bytes[end - 1] === 0) end--;
+  return end;
 }
 
 /**
@@ -251,13 +300,15 @@ function readMotd(reader: Reader, flags: Set<StatFlag>): Uint8Array | undefined 
 }
 
 /** Whether a known key follows. */
-function atKnownKey({ bytes, offset }: Reader): boolean {
+function atKnownKey({ bytes, offset }: Pick<Reader, "bytes" | "offset">): boolean {
   const end = bytes.indexOf(0, offset);
   return KNOWN_KEYS.has(decodeLatin1(bytes.subarray(offset, end < 0 ? undefined : end)));
 }
 
-function readPlayers(reader: Reader, flags: Set<StatFlag>): Uint8Array[] {
+/** Reads the names of players between two marks. */
+function readPlayers(reader: Reader, width: number, flags: Set<StatFlag>): Uint8Array[] {
   const players: Uint8Array[] = [];
+  reader.offset += Math.min(width, countNuls(reader));
   for (;;) {
     const name = reader.untilNul();
     if (name === undefined) { // the last name is incomplete; its start is kept
@@ -266,11 +317,19 @@ function readPlayers(reader: Reader, flags: Set<StatFlag>): Uint8Array[] {
       return players;
     }
     if (name.length === 0) {
+      if (reader.left < width - 1) flags.add("truncated");
+      reader.offset += Math.min(width - 1, countNuls(reader));
       if (reader.left > 0) flags.add("trailingBytes");
       return players;
     }
     players.push(name);
   }
+}
+
+/** Number of NULs that follow. */
+function countNuls({ bytes, offset }: Reader): number {
+  const end = bytes.subarray(offset).findIndex((byte) => byte !== 0);
+  return end < 0 ? bytes.length - offset : end;
 }
 
 /** Maximum number of texts that are searched for the counts after a MOTD with NULs. */

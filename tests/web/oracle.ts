@@ -4,6 +4,7 @@ import { parseAddress } from "../../src/core/address.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../src/store/rows/stored_record.ts";
 import { foldedKey, versionKey } from "../../src/store/rows/stored_values.ts";
+import { tagsExpression, tagsIn } from "../../src/store/server_tags.ts";
 import { Store } from "../../src/store/store.ts";
 import type {
   DashboardFilters,
@@ -47,6 +48,12 @@ export async function fillServers(database: Database): Promise<void> {
     ),
   ]);
   await database.run("update server_state set online = false where server % 4 = 1");
+  await database.run(
+    "insert into server_tags (tag, server) select 'eu', id from servers where id % 5 = 2",
+  );
+  await database.run(
+    "insert into server_tags (tag, server) select 'a \"b\"', id from servers where id % 100 = 7",
+  );
 }
 
 /** A place for some of the addresses. */
@@ -63,7 +70,9 @@ export async function everyServer(
   places: (host: string) => Place,
 ): Promise<ListedServer[]> {
   const rows = await database.rows(
-    `select ${RECORD_COLUMNS}, s.id as id from ${RECORD_TABLES} order by s.id`,
+    `select ${RECORD_COLUMNS}, s.id as id, ${
+      tagsExpression(database)
+    } as tags from ${RECORD_TABLES} order by s.id`,
   );
   return rows.map((row) => {
     const one = recordOf(row);
@@ -71,7 +80,7 @@ export async function everyServer(
     return {
       ...one,
       uptime_30d: null,
-      tags: [],
+      tags: tagsIn(String(row.tags)),
       notes: null,
       id,
       key,
@@ -92,6 +101,7 @@ export const FILTERS: readonly DashboardFilters[] = [
   ...[["10.0.1.0/24"], ["10.0.2.7", "10.0.0.0/28"], ["2001:db8::/64", "10.0.0.0/30"], ["::/0"]]
     .map((network) => ({ network })),
   ...[["cutShort"], ["countClamped", "absent"], ["absent"]].map((flag) => ({ flag })),
+  ...[["eu"], ["eu", 'a "b"'], ["absent"]].map((tag) => ({ tag })),
   ...[["A"], ["B", "C"]].map((confidence) => ({ confidence })),
   ...[{ online: true }, { online: false }, { noAliases: true }, { since: 1100 }],
   ...[{ minPlayers: 0 }, { minPlayers: 41, maxPlayers: 61 }, { maxPlayers: 6 }],
@@ -142,6 +152,7 @@ const CHECKS: Checks = {
       return typeof address === typeof start && address >= start && address < end;
     }),
   flag: (one, all) => all.some((text) => one.flags.includes(text)),
+  tag: (one, all) => all.some((text) => one.tags.includes(text)),
   country: (one, all) => one.country !== null && all.includes(one.country),
   operator: (one, all) => one.asn !== null && all.includes(one.asn),
   confidence: (one, all) => all.some((text) => one.software_confidence === text),

@@ -18,11 +18,8 @@ import type { StoredEvent } from "../../store/events/event_feed.ts";
 import type { EventsPage, NewestEvents } from "../../store/events/newest_events.ts";
 import type { DayUptime, RecentUptime } from "../../store/uptime/uptime_queries.ts";
 
-/**
- * Filters of servers: those of the database, and those of places. The server index has no tags, because
- * a tag that is added changes no server.
- */
-export interface DashboardFilters extends Omit<ServerFilters, "tag"> {
+/** Filters of servers: those of the database, and those of places. */
+export interface DashboardFilters extends ServerFilters {
   /** Two-letter country codes, of the databases of `--geoip`. */
   readonly country?: readonly string[];
   /** Numbers of autonomous systems, of the databases of `--geoip`. */

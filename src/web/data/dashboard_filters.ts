@@ -41,18 +41,25 @@ const MAX_PLAYERS = 1e9;
 /** Maximum number of an autonomous system (RFC 6793). */
 const MAX_ASN = 2 ** 32 - 1;
 
+/** The `servers.id` of servers that the database found, for filters whose values the server index lacks. */
+export interface FoundIds {
+  /** Servers whose whole texts contain the text, though perhaps not the part that is in the server index. */
+  readonly text: readonly number[];
+  /** The servers with the tags. The server index has no tags, because a tag changes no server. */
+  readonly tag: readonly number[];
+}
+
 /**
  * Tests the servers of a server index.
  *
  * @param value The value of the filter.
- * @param found The `servers.id` of servers whose whole texts contain the text of the filters, though perhaps
- * not the part that is in the server index.
+ * @param found The servers that the database found for the filters.
  * @returns A test of the servers by their places in the columns.
  */
 type ColumnTest<Value> = (
   serverIndex: ServerIndexReader,
   value: Value,
-  found: readonly number[],
+  found: FoundIds,
 ) => (place: number) => boolean;
 
 /** A filter of the dashboard. */
@@ -160,6 +167,13 @@ export const DASHBOARD_FILTERS: {
     parameter: several(oneOf("Only servers with this flag.", FLAGS)),
     columns: inDictionary("flags", SERVER_FILTERS.flag, asList),
   },
+  tag: {
+    parameter: several(text("Only servers with this tag.")),
+    columns: (serverIndex, _, { tag }) => {
+      const found = markedPlaces(serverIndex, tag);
+      return (place) => found[place] === 1;
+    },
+  },
   country: {
     parameter: several(formed(
       "Only servers in this country; needs --geoip.",
@@ -226,19 +240,29 @@ function asList(json: string): readonly string[] {
   return readTexts(json) ?? [];
 }
 
+/** Marks the places of servers: 1. */
+function markedPlaces(serverIndex: ServerIndexReader, ids: readonly number[]): Uint8Array {
+  const { count } = serverIndex;
+  const marked = new Uint8Array(count);
+  for (const id of ids) {
+    const place = serverIndex.rowOf(id);
+    if (place >= 0 && place < count) marked[place] = 1;
+  }
+  return marked;
+}
+
 /** Tests for a text in name, MOTD, map or software. */
 function containsText(
   serverIndex: ServerIndexReader,
   text: string,
-  foundIds: readonly number[],
+  { text: foundIds }: FoundIds,
 ): (place: number) => boolean {
   const part = fold(text);
   const { count, columns: { software } } = serverIndex;
-  const found = new Uint8Array(count);
+  const found = markedPlaces(serverIndex, foundIds);
   const mark = (place: number) => {
     if (place >= 0 && place < count) found[place] = 1;
   };
-  for (const id of foundIds) mark(serverIndex.rowOf(id));
   if (part === "") found.fill(1);
   else serverIndex.texts.search(part, count, mark, (id) => mark(serverIndex.rowOf(id)));
   const inSoftware = serverIndex.dictionaries.software.codesWith((one) => fold(one).includes(part));

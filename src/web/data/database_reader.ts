@@ -18,7 +18,7 @@ import { countAll, readFinds, readOverview, STALE_MS } from "./overview.ts";
 import { ScannedSpace } from "./scanned_space.ts";
 import { readDetails } from "./server_details.ts";
 import { COUNTING, readPage } from "./server_pages.ts";
-import { searchCut } from "./search_cut.ts";
+import { searchDatabase } from "./search_cut.ts";
 import { readTrends } from "./trends.ts";
 
 /** Number of scans that are listed. */
@@ -41,12 +41,9 @@ export function dataOf(
   return {
     overview: async () =>
       await readOverview(database, places, await countsOf(database, serverIndex)),
-    servers: async (query) => {
-      await searchCut(database, serverIndex, query.filters);
-      return await readPage(database, serverIndex, query, places);
-    },
+    servers: (query) => readPage(database, serverIndex, query, places),
     facets: async (filters) => {
-      await searchCut(database, serverIndex, filters);
+      await searchDatabase(database, serverIndex, filters);
       return existing(serverIndex).facets(filters);
     },
     named: (name) => namedServers(database, name),
@@ -54,7 +51,7 @@ export function dataOf(
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
     icon: (hash) => readIcon(database, hash),
     map: async (query) => {
-      await searchCut(database, serverIndex, query.filters);
+      await searchDatabase(database, serverIndex, query.filters);
       return await readMap(database, serverIndex, space, query);
     },
     trends: (query) => readTrends(database, query, database.now()),

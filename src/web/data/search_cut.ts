@@ -1,11 +1,11 @@
 /**
- * Searches the whole texts of the servers of whose texts the server index has only a part.
+ * Finds in the database what the server index lacks: whole texts of servers, and tags.
  *
  * @module
  */
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
 import { SEARCHED } from "../../store/queries/conditions.ts";
-import { SERVER_FILTERS } from "../../store/queries/filters.ts";
+import { conditionsOf, SERVER_FILTERS } from "../../store/queries/filters.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { DashboardFilters } from "./dashboard_data.ts";
 
@@ -20,11 +20,32 @@ export const MAX_CUT = 20_000;
 /** The texts of a row. */
 type SearchedTexts = Readonly<Record<typeof SEARCHED[number], string | null>>;
 
+/** Finds the servers for the filters whose values the server index lacks, and adds them to it. */
+export async function searchDatabase(
+  database: Database,
+  serverIndex: CachedServerIndex | undefined,
+  filters: DashboardFilters,
+): Promise<void> {
+  await searchCut(database, serverIndex, filters);
+  await findTagged(database, serverIndex, filters);
+}
+
+async function findTagged(
+  database: Database,
+  serverIndex: CachedServerIndex | undefined,
+  { tag }: DashboardFilters,
+): Promise<void> {
+  if (serverIndex === undefined || tag === undefined) return;
+  const [{ ids }] = await conditionsOf(database, { tag });
+  const rows = await database.rows(`${ids!.sql} order by 1`, ids!.values);
+  serverIndex.addFound("tag", { tag }, rows.map(({ id }) => Number(id)));
+}
+
 /**
  * Searches whole texts for the text of filters, and adds the servers to those that the server index
  * finds.
  */
-export async function searchCut(
+async function searchCut(
   database: Database,
   serverIndex: CachedServerIndex | undefined,
   { text }: DashboardFilters,
@@ -43,5 +64,5 @@ export async function searchCut(
       if (isMatch(row as SearchedTexts)) found.push(Number(row.id));
     }
   }
-  serverIndex.addFound(text, found);
+  serverIndex.addFound("text", { text }, found);
 }

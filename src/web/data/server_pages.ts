@@ -16,6 +16,7 @@ import {
   type ServersQuery,
 } from "./dashboard_data.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
+import { searchDatabase } from "./search_cut.ts";
 import { listedServers } from "./listed_servers.ts";
 import { DASHBOARD_FILTERS, testOfRows } from "./dashboard_filters.ts";
 
@@ -37,6 +38,7 @@ export async function readPage(
   steps?: PageSteps,
 ): Promise<ServersPage> {
   const { filters, limit } = query;
+  await searchDatabase(database, serverIndex, filters);
   const isBackwards = query.cursor?.direction === "before";
   const direction = isBackwards ? "before" : "after";
   const isMatch = testOfRows(filters);

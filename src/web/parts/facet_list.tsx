@@ -145,7 +145,7 @@ function HiddenFilters({ filters, sort, except }: FilterProps & { except: readon
 
 /** Fields of the search form, and of the form of bounds. */
 const SEARCH_FIELDS = ["text", "online"];
-const BOUND_FIELDS = ["network", "min_players", "max_players", "no_aliases"];
+const BOUND_FIELDS = ["network", "tag", "min_players", "max_players", "no_aliases"];
 
 /** The form for a text and the state. */
 export function SearchForm({ filters, sort }: FilterProps) {
@@ -173,11 +173,11 @@ export function SearchForm({ filters, sort }: FilterProps) {
 
 /** The form for networks and numbers of players. */
 export function BoundsForm({ filters, sort }: FilterProps) {
-  const { network = [], minPlayers, maxPlayers, noAliases } = filters;
+  const { network = [], tag = [], minPlayers, maxPlayers, noAliases } = filters;
   const isUsed = [minPlayers, maxPlayers, noAliases].some((one) => one !== undefined);
   return (
-    <details class="facet" open={isUsed || network.length > 0}>
-      <summary>Network and players</summary>
+    <details class="facet" open={isUsed || network.length + tag.length > 0}>
+      <summary>Network, tag and players</summary>
       <form class="bounds" action="/servers">
         <HiddenFilters filters={filters} sort={sort} except={BOUND_FIELDS} />
         <label>
@@ -185,6 +185,11 @@ export function BoundsForm({ filters, sort }: FilterProps) {
           <input name="network" value={network[0] ?? ""} placeholder="192.0.2.0/24" />
         </label>
         {network.slice(1).map((one) => <input type="hidden" name="network" value={one} />)}
+        <label>
+          Tag
+          <input name="tag" value={tag[0] ?? ""} maxlength={64} />
+        </label>
+        {tag.slice(1).map((one) => <input type="hidden" name="tag" value={one} />)}
         <span class="pair">
           <label>
             Players, at least
@@ -211,6 +216,7 @@ const CHIP_NAMES: Readonly<Record<string, string>> = {
   online: "Online",
   confidence: "Confidence",
   network: "Network",
+  tag: "Tag",
   min_players: "Players from",
   max_players: "Players to",
   no_aliases: "Without aliases",

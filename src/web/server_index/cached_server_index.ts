@@ -7,9 +7,11 @@ import type { MatchIndex } from "../../store/queries/page.ts";
 import type { DashboardFilters, Facets, MapCells } from "../data/dashboard_data.ts";
 import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
 import { countCells, type ServerMapQuery } from "./map_cells.ts";
-import { match, type Matches } from "./match.ts";
+import { type FoundIds, match, type Matches } from "./match.ts";
 import { BITS, type ServerIndexMemory, ServerIndexReader } from "./server_index.ts";
 
+/** Number of values of filters for which found servers are kept. */
+const KEPT_FOUND = 16;
 /** Number of filters whose matches are kept: two bytes a server for each. */
 const KEPT = 4;
 /** How often an answer is computed again if the server index was written meanwhile. */
@@ -32,11 +34,15 @@ export interface AllCounts extends MatchCounts {
   readonly stale: number;
 }
 
+function foundKey(name: keyof FoundIds, filters: DashboardFilters): string {
+  return JSON.stringify([name, filters[name]]);
+}
+
 /** A server index, and the last answers. */
 export class CachedServerIndex {
   readonly #reader: ServerIndexReader;
   readonly #kept = new Map<string, Kept>();
-  #found: { readonly text: string; readonly ids: readonly number[] } | undefined;
+  readonly #found = new Map<string, readonly number[]>();
 
   constructor(memory: ServerIndexMemory) {
     this.#reader = new ServerIndexReader(memory);
@@ -59,13 +65,17 @@ export class CachedServerIndex {
   }
 
   /**
-   * Adds servers to those that a text finds, until the next text: {@linkcode cutIds} that contain
-   * it.
+   * Sets the servers that the database finds for the value of a filter: for a text, {@linkcode cutIds} that
+   * contain it; for tags, which the server index does not have, all.
    */
-  addFound(text: string, ids: readonly number[]): void {
-    const { ids: last } = this.#found?.text === text ? this.#found : { ids: [] };
-    if (String(last) !== String(ids)) this.#kept.clear();
-    this.#found = { text, ids };
+  addFound(name: keyof FoundIds, filters: DashboardFilters, ids: readonly number[]): void {
+    const key = foundKey(name, filters);
+    const last = this.#found.get(key) ?? [];
+    if (last.length !== ids.length || last.some((id, i) => id !== ids[i])) this.#kept.clear();
+    this.#found.delete(key);
+    const [oldest] = this.#found.keys();
+    if (this.#found.size >= KEPT_FOUND) this.#found.delete(oldest);
+    this.#found.set(key, ids);
   }
 
   /** The number of servers that filters match, and of those that are online. */
@@ -153,7 +163,8 @@ export class CachedServerIndex {
   #match(filters: DashboardFilters, memory: Uint16Array): Kept {
     return this.#steady(() => {
       const { revision } = this.#reader;
-      const found = this.#found?.text === filters.text ? this.#found?.ids ?? [] : [];
+      const foundFor = (name: keyof FoundIds) => this.#found.get(foundKey(name, filters)) ?? [];
+      const found = { text: foundFor("text"), tag: foundFor("tag") };
       return { revision, memory, matches: match(this.#reader, filters, found, memory) };
     });
   }

@@ -5,8 +5,10 @@
  */
 import { givenFilters } from "../../store/queries/filters.ts";
 import { type DashboardFilters, type FacetName, FACETS } from "../data/dashboard_data.ts";
-import { DASHBOARD_FILTERS } from "../data/dashboard_filters.ts";
+import { DASHBOARD_FILTERS, type FoundIds } from "../data/dashboard_filters.ts";
 import { BITS, type ServerIndexReader } from "./server_index.ts";
+
+export type { FoundIds };
 
 /** The bit of a facet's filter in {@linkcode Matches.failed}. */
 export const FAILED = Object.fromEntries(
@@ -37,14 +39,13 @@ export interface Matches {
 /**
  * Finds the servers that filters match.
  *
- * @param found The `servers.id` of servers whose whole texts contain the text of the filters, though perhaps
- * not the part that is in the server index.
+ * @param found The servers that the database found for the filters.
  * @param memory At least as long as the server index: receives {@linkcode Matches.failed}.
  */
 export function match(
   serverIndex: ServerIndexReader,
   filters: DashboardFilters,
-  found: readonly number[],
+  found: FoundIds,
   memory: Uint16Array,
 ): Matches {
   const { count, columns: { bits } } = serverIndex;

@@ -9,7 +9,7 @@ const read = (query: string) => readFilters(new URLSearchParams(query));
 
 /** A URL with a value of each filter, in an order other than the canonical one. */
 const ALL = "since=1700000000000&no_aliases=true&max_players=99&min_players=1&operator=24940" +
-  "&country=de&flag=cutShort&network=10.0.0.0/8&port=25565&port=19132&protocol=slp&version=1.21" +
+  "&country=de&tag=b+c&tag=a&flag=cutShort&network=10.0.0.0/8&port=25565&port=19132&protocol=slp&version=1.21" +
   "&confidence=B&confidence=A&software=Paper&edition=java&online=false&text=sky+block";
 
 Deno.test("each filter is read, and its canonical query is read as the same filters", () => {
@@ -25,6 +25,7 @@ Deno.test("each filter is read, and its canonical query is read as the same filt
     port: [19132, 25565],
     network: ["10.0.0.0/8"],
     flag: ["cutShort"],
+    tag: ["a", "b c"],
     country: ["DE"],
     operator: [24940],
     minPlayers: 1,

@@ -216,6 +216,30 @@ async function compareCounts(data: DashboardData, servers: readonly ListedServer
   }
 }
 
+onEngines(
+  "a tag that is added or removed changes the servers of its filter at once",
+  async (database) => {
+    await fillServers(database);
+    const { data } = await indexedData(database);
+    const counted = async (...tag: string[]) => {
+      const page = await data.servers({ filters: { tag }, sort: "address", limit: 500 });
+      const facets = await data.facets({ tag });
+      assertEquals([page.total, facets.servers], [page.servers.length, page.servers.length]);
+      return page.servers.length;
+    };
+    const before = await counted("eu");
+    assert(before > 0);
+    assertEquals(await counted("new"), 0);
+    await database.run(
+      "insert into server_tags (tag, server) select 'new', id from servers where id <= 3",
+    );
+    assertEquals(await counted("new"), 3);
+    assertEquals(await counted("new", "eu") <= before + 3, true);
+    await database.run("delete from server_tags where tag = 'new' and server = 1");
+    assertEquals([await counted("new"), await counted("eu")], [2, before]);
+  },
+);
+
 onEngines("facets count servers without the facet's own filter", async (database) => {
   await fillServers(database);
   const { data } = await indexedData(database);

@@ -101,6 +101,7 @@ const VERSIONS = [
   "",
 ];
 const FLAGS = ["cutShort", "countClamped", "formatted", ...TEXTS.filter((text) => text !== "")];
+const TAGS = ["eu", "Eu", 'a "b"'];
 const PORTS = [1, 2, 80, 19132, 25565, 65_535];
 const PLAYERS = [null, 0, 1, 5, 41, 2 ** 31 - 1];
 const TIMES = [0, 1, 1000, 5000, 9_999_999];
@@ -159,6 +160,7 @@ function randomValue(name: Name, random: Random): unknown {
       random.some(["0.0.0.0/0", "::/0", "10.0.0.0/8", "10.1.0.0/16", "10.0.1.0-10.1.0.9"]
         .concat("2001:db8::/64", "::", "255.255.255.255", "255.255.255.254/31", "::ffff:10.0.0.1")),
     flag: () => random.some([...FLAGS, "absent"]),
+    tag: () => random.some([...TAGS, "absent"]),
     country: () => random.some(["DE", "FR", "XX"]),
     operator: () => random.some([64500, 64501, 1]),
     minPlayers: () => bound(PLAYERS),
@@ -188,6 +190,12 @@ function* randomFilters(random: Random): Generator<DashboardFilters> {
 async function fill(database: Database, servers: readonly ServerRecord[]): Promise<void> {
   await new Store(database, () => Promise.resolve()).write(servers);
   await database.run("update servers set changed_at = first_seen");
+  for (const [i, tag] of TAGS.entries()) {
+    const sql = `insert into server_tags (tag, server) select ?, id from servers where port = ${
+      PORTS[i]
+    }`;
+    await database.run(sql, [tag]);
+  }
   const where = (remainder: number) =>
     `where server in (select id from servers where port = ${PORTS[remainder]})`;
   await database.run(`update server_state set online = false ${where(0)}`);

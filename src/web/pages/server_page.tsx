@@ -9,7 +9,7 @@ import type { History, ServerDetails } from "../data/dashboard_data.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { EventList } from "../parts/event_list.tsx";
 import { countText, latencyText, timeText } from "../parts/quantities.ts";
-import { serverUrl } from "../parts/links.ts";
+import { acceptedUrl, serversUrl, serverUrl } from "../parts/links.ts";
 import { Columns, FactsByProtocol, Flags, Plugins, RawReplies } from "../parts/server_facts.tsx";
 import { Address, Bar, ServerIcon, StateDot, uptimeTexts } from "../parts/server_parts.tsx";
 import { HistoryCharts } from "../parts/server_history.tsx";
@@ -185,7 +185,13 @@ function Relations({ details: { aliasOf, aliases, tags, notes } }: { details: Se
       )}
       {(tags.length > 0 || notes !== null) && (
         <Card title="Tags and notes">
-          <p class="badges">{tags.map((tag) => <span class="badge">{safeText(tag, 60)}</span>)}</p>
+          <p class="badges">
+            {tags.map((tag) => (
+              <a class="badge" href={acceptedUrl(serversUrl({ tag: [tag] }))}>
+                {safeText(tag, 60)}
+              </a>
+            ))}
+          </p>
           {notes !== null && <p>{safeText(notes, 2000)}</p>}
         </Card>
       )}

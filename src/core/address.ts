@@ -15,6 +15,8 @@ export interface Endpoint {
   address: Address;
   /** The port, 1 to 65535. */
   port: number;
+  /** The zone of a link-local address: the interface of its link, such as `eth0`. Default: none. */
+  zone?: string;
 }
 
 /** The address family: 4 (IPv4) or 6 (IPv6). */
@@ -112,6 +114,35 @@ function longestZeros(groups: readonly number[]): [start: number, length: number
   return best;
 }
 
+/** Formats an address, with `%` and the zone of a link-local address (RFC 4007): `fe80::1%eth0`. */
+export function formatHost({ address, zone }: Omit<Endpoint, "port">): string {
+  return zone === undefined ? formatAddress(address) : `${formatAddress(address)}%${zone}`;
+}
+
+/** A zone: the name of an interface, on Windows its index. */
+const ZONE = /^[\w.:@+-]{1,64}$/;
+
+/**
+ * Parses an address, which may have a zone if it is link-local; `undefined` for other text.
+ *
+ * @example
+ * ```ts
+ * import { parseHost } from "blocksweep/targets";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(parseHost("fe80::1%eth0"), { address: 0xfe80n << 112n | 1n, zone: "eth0" });
+ * assertEquals(parseHost("::1%lo"), undefined);
+ * ```
+ */
+export function parseHost(text: string): Omit<Endpoint, "port"> | undefined {
+  const percent = text.indexOf("%");
+  const address = parseAddress(percent < 0 ? text : text.slice(0, percent));
+  if (address === undefined) return undefined;
+  if (percent < 0) return { address };
+  const zone = text.slice(percent + 1);
+  return isLinkLocal(address) && ZONE.test(zone) ? { address, zone } : undefined;
+}
+
 /**
  * Formats an endpoint as `host:port` or `[v6]:port`.
  *
@@ -123,20 +154,32 @@ function longestZeros(groups: readonly number[]): [start: number, length: number
  * assertEquals(formatEndpoint({ address: 1n, port: 19133 }), "[::1]:19133");
  * ```
  */
-export function formatEndpoint({ address, port }: Endpoint): string {
+export function formatEndpoint(endpoint: Endpoint): string {
+  const { address, port } = endpoint;
   return typeof address === "number"
     ? `${formatIpv4(address)}:${port}`
-    : `[${formatIpv6(address)}]:${port}`;
+    : `[${formatHost(endpoint)}]:${port}`;
 }
 
 /** Parses `host:port` or `[v6]:port` with a literal address; `undefined` for other text. */
 export function parseEndpoint(text: string): Endpoint | undefined {
   const match = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(text);
   if (match === null) return undefined;
-  const address = parseAddress(match[1] ?? match[2]);
+  const host = parseHost(match[1] ?? match[2]);
   const port = Number(match[3]);
-  if (address === undefined || port < 1 || port > 65535) return undefined;
-  return (match[1] === undefined) === (family(address) === 4) ? { address, port } : undefined;
+  if (host === undefined || port < 1 || port > 65535) return undefined;
+  return (match[1] === undefined) === (family(host.address) === 4) ? { ...host, port } : undefined;
+}
+
+/** Compares two hosts of {@linkcode formatHost}: IPv4 before IPv6, then by value, then by zone. */
+export function compareHosts(a: string, b: string): number {
+  const [{ address: first, zone = "" }, { address: second, zone: other = "" }] = [
+    parseHost(a)!,
+    parseHost(b)!,
+  ];
+  if (typeof first !== typeof second) return typeof first === "number" ? -1 : 1;
+  if (first !== second) return first < second ? -1 : 1;
+  return zone < other ? -1 : zone > other ? 1 : 0;
 }
 
 /** The IPv4 address of an IPv4-mapped IPv6 address (RFC 4291); other addresses as they are. */
@@ -145,7 +188,7 @@ export function unmappedAddress(address: Address): Address {
   return isMapped ? Number(address & 0xffffffffn) : address;
 }
 
-/** A key for maps and sets, equal for equal endpoints. */
+/** A key for maps and sets, equal for equal endpoints. It has no zone. */
 export function endpointKey({ address, port }: Endpoint): number | bigint {
   return typeof address === "number" ? address * 65536 + port : address << 16n | BigInt(port);
 }

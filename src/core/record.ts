@@ -4,7 +4,7 @@
  * @module
  */
 import type { Endpoint } from "./address.ts";
-import { formatAddress } from "./address.ts";
+import { formatHost } from "./address.ts";
 
 /** A plugin in a server's list. */
 export interface Plugin {
@@ -133,7 +133,12 @@ const row = (
 
 /** The columns in CSV order. New columns are appended; no column is moved or renamed. */
 export const FIELDS: readonly Field[] = [
-  row("host", "text", false, "address of the server"),
+  row(
+    "host",
+    "text",
+    false,
+    "address of the server, with the zone of a link-local one (fe80::1%eth0)",
+  ),
   row("port", "integer", false, "port of the server"),
   row("protocol", "text", false, "responding protocol of the highest rank"),
   row("protocols", "names", false, "all responding protocols, in order of rank"),
@@ -174,7 +179,7 @@ export const FIELDS: readonly Field[] = [
  */
 export function emptyRecord(endpoint: Endpoint, seenAt: number): ServerRecord {
   return {
-    host: formatAddress(endpoint.address),
+    host: formatHost(endpoint),
     port: endpoint.port,
     protocol: "",
     protocols: [],

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Endpoint, parseAddress, parseEndpoint } from "../core/address.ts";
+import { type Endpoint, parseEndpoint, parseHost } from "../core/address.ts";
 import { linesOf } from "../core/text.ts";
 import { cellsOf } from "./csv.ts";
 import { parseRow } from "./json.ts";
@@ -60,9 +60,9 @@ const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {
 };
 
 function toEndpoint(host?: string, port?: string | number): Endpoint | undefined {
-  const address = host === undefined ? undefined : parseAddress(host);
+  const place = host === undefined ? undefined : parseHost(host);
   const number = Number(port);
-  return address === undefined || !(number >= 1 && number <= 65535)
+  return place === undefined || !(number >= 1 && number <= 65535)
     ? undefined
-    : { address, port: number };
+    : { ...place, port: number };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatAddress, parseAddress, unmappedAddress } from "../core/address.ts";
+import { formatHost, parseHost, unmappedAddress } from "../core/address.ts";
 import { parseJson } from "../core/checked_json.ts";
 import { type Field, FIELDS, IS_TYPE, type ServerRecord } from "../core/record.ts";
 import { unguardText } from "./csv.ts";
@@ -20,10 +20,11 @@ export function recordFromJson(row: Readonly<Record<string, unknown>>): ServerRe
     if (value === null ? !nullable : !IS_TYPE[type](value)) return undefined;
     record[name] = value;
   }
-  const address = parseAddress(record.host as string);
+  const place = parseHost(record.host as string);
   const port = record.port as number;
-  if (address === undefined || port < 1 || port > 65535) return undefined;
-  return { ...record as unknown as ServerRecord, host: formatAddress(unmappedAddress(address)) };
+  if (place === undefined || port < 1 || port > 65535) return undefined;
+  const host = formatHost({ ...place, address: unmappedAddress(place.address) });
+  return { ...record as unknown as ServerRecord, host };
 }
 
 /** Default values of fields that must not be null. A row may lack the columns of these fields. */

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { ATTACHMENTS, serverId, type ServerRecord } from "../core/record.ts";
+import { ATTACHMENTS, type ServerRecord } from "../core/record.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import { type Database, listValue } from "./database/database.ts";
 import { writeServerEvents } from "./events/server_events.ts";
 import { type InterviewScope, withKeptColumns } from "./merging/kept_columns.ts";
-import type { Identified, ServerIdentity } from "./rows/identity.ts";
+import { byAddress, type Identified, type ServerIdentity } from "./rows/identity.ts";
 import { matchServers } from "./rows/matched_servers.ts";
 import { observeReplies } from "./rows/observation_rows.ts";
 import { type ServerWrite, writeServers, type WrittenServer } from "./rows/write_servers.ts";
@@ -125,8 +125,8 @@ function attachedTo(
   });
 }
 
-function placeOf({ address, port }: ServerIdentity): string {
-  return serverId({ host: address, port });
+function placeOf(identity: ServerIdentity): string {
+  return byAddress(identity).key;
 }
 
 /** Inserts servers that replied to a scan: a list of `servers.id`. */

@@ -207,8 +207,8 @@ export async function* knownEndpoints(
   onBroken?: (cell: BrokenCell) => void,
 ): AsyncIterable<readonly KnownEndpoint[]> {
   const read = endpointReader(onBroken);
-  const sql = "select id, key, address, port, protocols from servers where id > ? " +
-    `order by id limit ${AT_A_TIME}`;
+  const sql = "select id, key, address, port, protocols from servers where id > ? and " +
+    `scope is null order by id limit ${AT_A_TIME}`;
   for (let last: Value = 0;;) {
     const rows = await database.rows(sql, [last]);
     if (rows.length === 0) return;
@@ -228,7 +228,7 @@ export async function* allEndpoints(
 ): AsyncIterable<StoredEndpoint> {
   const sql = "select s.key, s.address, s.port, s.protocols, s.requested_as, s.first_seen, " +
     "t.online, t.replied_at, t.probed_at, w.at as online_at " +
-    `from servers s join server_state t on t.server = s.id ${ONLINE_TIMES}`;
+    `from servers s join server_state t on t.server = s.id ${ONLINE_TIMES} where s.scope is null`;
   const read = endpointReader(onBroken);
   for await (const row of database.stream(sql)) {
     const known = read(row);

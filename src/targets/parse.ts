@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { type Address, parseAddress } from "../core/address.ts";
+import {
+  type Address,
+  formatAddress,
+  isLinkLocal,
+  parseAddress,
+  parseHost,
+} from "../core/address.ts";
 import { InputError } from "../core/errors.ts";
 import { redactUrl } from "../core/redact.ts";
 import { parseOctetRanges, RangeBudget } from "./octet_ranges.ts";
@@ -104,6 +110,7 @@ function splitPort(text: string): { host: string; port: number | undefined } {
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(text);
   if (bracketed !== null) {
     const [, host, port] = bracketed;
+    if (host.includes("%")) throw new InputError(`Cannot parse "${text}": ${ZONE_FAULT}`);
     if (typeof parseAddress(host) !== "bigint") {
       throw new InputError(`Cannot parse "${text}": only an IPv6 address may be in brackets`);
     }
@@ -131,9 +138,35 @@ function parseLiteral(text: string, whole: string): Address {
   throw new InputError(`Cannot parse "${whole}": ${addressFault(text)}`);
 }
 
+/** Why a zone is refused. {@linkcode parseZonedTarget} accepts it. */
+const ZONE_FAULT =
+  "only query and watch take a zone, as in fe80::1%eth0, after a link-local address";
+
+/**
+ * Parses one target as {@linkcode parseTarget}, also a link-local address with a zone: `fe80::1%eth0` or
+ * `[fe80::1%eth0]:19132`.
+ *
+ * @returns The target, and its zone; `undefined`: it has none.
+ * @throws InputError that names the text and its fault; also for a link-local address without a zone.
+ */
+export function parseZonedTarget(text: string): { target: Target; zone: string | undefined } {
+  const [, open = "", host, rest = ""] = /^(\[?)([^\[\]]*%[^\[\]]*)(\].*)?$/.exec(text) ?? [];
+  const { address, zone } = parseHost(host ?? "") ?? {};
+  if (address !== undefined) {
+    return { target: parseTarget(`${open}${formatAddress(address)}${rest}`), zone };
+  }
+  const target = parseTarget(text);
+  if (!("range" in target)) return { target, zone };
+  const { start, end } = target.range;
+  if (!isLinkLocal(start) || BigInt(end) - BigInt(start) > 1n) return { target, zone };
+  throw new InputError(
+    `Cannot use "${text}": a link-local address needs the zone of its link, as in fe80::1%eth0`,
+  );
+}
+
 /** The fault of a text that looks like an address but is not one. */
 function addressFault(text: string): string {
-  if (text.includes("%")) return "zone names (%eth0) are not supported";
+  if (text.includes("%")) return ZONE_FAULT;
   if (text.includes(":")) return "not an IPv6 address";
   if (/^\d{1,5}$/.test(text)) return `a port follows its host, as in HOST:${text}`;
   const parts = text.split(".");

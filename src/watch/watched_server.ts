@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Endpoint, formatAddress } from "../core/address.ts";
+import { type Endpoint, formatHost } from "../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import { scanOnlyColumns } from "../protocols/declared_facts.ts";
 import type { Protocol } from "../protocols/protocol.ts";
@@ -79,8 +79,8 @@ function withScanColumns(
 }
 
 /** The identity of a server at an endpoint. */
-function identityAt({ address, port }: Endpoint, requested_as: string | null): ServerIdentity {
-  return identityOf({ host: formatAddress(address), port, requested_as })!;
+function identityAt(endpoint: Endpoint, requested_as: string | null): ServerIdentity {
+  return identityOf({ host: formatHost(endpoint), port: endpoint.port, requested_as })!;
 }
 
 /** A watched server. Turns the results of polls into events. */
@@ -204,8 +204,9 @@ export class WatchedServer {
 
   /** The members that all events of the server have. */
   get subject(): EventSubject {
-    const { endpoint: { address, port }, name: requested_as, rules: { scanId }, row } = this;
-    const host = formatAddress(address);
+    const { endpoint, name: requested_as, rules: { scanId }, row } = this;
+    const { port } = endpoint;
+    const host = formatHost(endpoint);
     return { host, port, requested_as, scan_id: scanId, name: row?.name ?? null };
   }
 

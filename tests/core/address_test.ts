@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { assert, assertEquals } from "@std/assert";
 import {
+  compareHosts,
   endpointKey,
   endpointOf,
   family,
@@ -9,6 +10,7 @@ import {
   isLoopback,
   parseAddress,
   parseEndpoint,
+  parseHost,
 } from "../../src/core/address.ts";
 import { Random } from "../../src/fleet/random.ts";
 
@@ -71,7 +73,13 @@ Deno.test("IPv6 is formatted as in RFC 5952", () => {
 
 Deno.test("endpoints survive formatting and parsing", () => {
   for (
-    const text of ["127.0.0.1:19132", "[::1]:19133", "[2001:db8::1]:1", "255.255.255.255:65535"]
+    const text of [
+      "127.0.0.1:19132",
+      "[::1]:19133",
+      "[2001:db8::1]:1",
+      "255.255.255.255:65535",
+      "[fe80::1%eth0]:19132",
+    ]
   ) {
     assertEquals(formatEndpoint(parseEndpoint(text)!), text);
   }
@@ -80,6 +88,26 @@ Deno.test("endpoints survive formatting and parsing", () => {
   ) {
     assertEquals(parseEndpoint(wrong), undefined, wrong);
   }
+});
+
+Deno.test("a link-local address may have a zone, and no other host may", () => {
+  const address = 0xfe80n << 112n | 1n;
+  assertEquals(parseHost("FE80::1%eth0.5"), { address, zone: "eth0.5" });
+  assertEquals(parseHost("fe80::1"), { address });
+  for (
+    const wrong of ["fe80::1%", "fe80::1%a b", "fe80::1%\x1b[m", "::1%lo", "127.0.0.1%lo", "%lo"]
+  ) {
+    assertEquals(parseHost(wrong), undefined, wrong);
+  }
+  const hosts = ["fe80::1%eth1", "fe80::2", "fe80::1%eth0", "fe80::1", "10.0.0.2", "10.0.0.1"];
+  assertEquals(hosts.sort(compareHosts), [
+    "10.0.0.1",
+    "10.0.0.2",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fe80::1%eth1",
+    "fe80::2",
+  ]);
 });
 
 Deno.test("endpointKey() differs for all endpoints of both families", () => {

@@ -114,6 +114,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "query 192.168.1.20",
       "query play.example.org 192.168.1.20:19132",
       "query localhost:19132 --json",
+      "query '[fe80::1%eth0]:19132'",
     ],
   },
   lan: {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseAddress } from "../../core/address.ts";
+import { compareHosts } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 
@@ -19,9 +19,7 @@ export const ROW_ORDERS: Readonly<Record<"address" | "players" | "name", RowOrde
 
 /** Compares rows by address, IPv4 first. */
 function byAddress(a: ServerRecord, b: ServerRecord): number {
-  const [one, other] = [parseAddress(a.host)!, parseAddress(b.host)!];
-  if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
-  return one < other ? -1 : one > other ? 1 : a.port - b.port;
+  return compareHosts(a.host, b.host) || a.port - b.port;
 }
 
 /** Compares rows by name, case-insensitively; servers without a name come last. */

@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { hasUsualPort } from "../../protocols/usual_ports.ts";
 import { neverProbedReason } from "../../targets/shipped_lists.ts";
-import { parseTarget } from "../../targets/parse.ts";
+import { parseZonedTarget } from "../../targets/parse.ts";
 import type { Service } from "../../targets/srv.ts";
 import {
   type FoundName,
@@ -53,7 +53,7 @@ export async function locate(
   lookups: Lookups,
   command: "query" | "watch" = "query",
 ): Promise<Located> {
-  const target = parseTarget(word);
+  const { target, zone } = parseZonedTarget(word);
   const { port } = target;
   if (port === undefined) requirePort(protocols);
   const { findService } = port === undefined && haveService(protocols) ? lookups : {};
@@ -63,10 +63,19 @@ export async function locate(
   const name = "name" in target ? target.name : null;
   if (refused !== undefined) throw new RefusedName(name!, refused, lookups.note);
   if (port !== undefined) {
-    return { endpoints: [{ endpoint: { address, port }, first: protocols, rest: [] }], name };
+    const endpoint = withZone({ address, port }, zone);
+    return { endpoints: [{ endpoint, first: protocols, rest: [] }], name };
   }
   const service = found && { ...found.service, address: found.addresses[0] };
-  return { endpoints: usualEndpoints(protocols, address, service), name };
+  const endpoints = usualEndpoints(protocols, address, service);
+  return {
+    endpoints: endpoints.map((one) => ({ ...one, endpoint: withZone(one.endpoint, zone) })),
+    name,
+  };
+}
+
+function withZone(endpoint: Endpoint, zone: string | undefined): Endpoint {
+  return zone === undefined ? endpoint : { ...endpoint, zone };
 }
 
 function onlyAddress(

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Endpoint, family, parseAddress } from "../../core/address.ts";
+import { type Endpoint, family, parseHost } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
 import { jitterOf, overdue, PRIOR_SCALE } from "../../discovery/freshness.ts";
@@ -211,7 +211,10 @@ async function knownIn(
   });
 }
 
-/** The servers in a file of rows. A server without a protocol counts as known in all of them. */
+/**
+ * The servers in a file of rows without those in a zone, which scans do not reach. A server without a protocol counts as known
+ * in all of them.
+ */
 async function knownInFile(
   path: string,
   protocols: readonly Protocol[],
@@ -220,7 +223,8 @@ async function knownInFile(
   const servers: KnownServer[] = [];
   for await (const { host, port, protocol, protocols: names } of readServerRows(path, report)) {
     const spoken = protocol === "" ? protocols.map(({ name }) => name) : spokenOf(names, protocols);
-    servers.push({ endpoint: { address: parseAddress(host)!, port }, protocols: spoken });
+    const { address, zone } = parseHost(host)!;
+    if (zone === undefined) servers.push({ endpoint: { address, port }, protocols: spoken });
   }
   return servers;
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey, formatEndpoint, parseAddress } from "../../core/address.ts";
+import { type Endpoint, endpointKey, formatEndpoint, parseHost } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
@@ -180,9 +180,9 @@ export async function* addedServers(
 
 /** Adds a server of a database, unless it is in a range that is never probed. */
 function addListed(stored: StoredRecord, sources: StoredSources, add: AddServer): void {
-  const address = parseAddress(stored.host);
-  if (address === undefined || neverProbedReason(address) !== undefined) return;
-  addStored({ address, port: stored.port }, stored, sources, add);
+  const host = parseHost(stored.host);
+  if (host === undefined || neverProbedReason(host.address) !== undefined) return;
+  addStored({ ...host, port: stored.port }, stored, sources, add);
 }
 
 /** Adds a server of a database or a file, with the name by which it was requested. */
@@ -272,7 +272,7 @@ async function readWord(
   const addUnknown: AddServer = (endpoint, name, _known, requestedAs) =>
     add(endpoint, name, undefined, requestedAs);
   for await (const stored of readServerRows(word, report, readText)) {
-    const endpoint = { address: parseAddress(stored.host)!, port: stored.port };
+    const endpoint = { ...parseHost(stored.host)!, port: stored.port };
     addStored(endpoint, stored, sources, stored.protocol === "" ? addUnknown : add);
   }
   return hosts;

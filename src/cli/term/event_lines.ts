@@ -4,7 +4,7 @@
  * @module
  */
 import { print, terminalSize } from "./console.ts";
-import { formatEndpoint, parseAddress } from "../../core/address.ts";
+import { serverId } from "../../core/record.ts";
 import { cutText, harmlessText } from "../../core/text.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
 import { type TableColumn, tableLine } from "../../app/outputs/table_format.ts";
@@ -94,7 +94,7 @@ function storedText({ kind, data }: StoredEvent): string {
 function serverText(event: WatchEvent): string {
   if (isWatcherEvent(event)) return "this watch";
   const { host, port, requested_as: name } = event;
-  const where = formatEndpoint({ address: parseAddress(host)!, port });
+  const where = serverId({ host, port });
   return name === null ? where : `${where} (${field(name)})`;
 }
 

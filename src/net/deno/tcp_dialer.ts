@@ -4,7 +4,13 @@
  * @module
  */
 import type { Socket } from "node:net";
-import { type Address, type Endpoint, family, formatAddress } from "../../core/address.ts";
+import {
+  type Address,
+  type Endpoint,
+  family,
+  formatAddress,
+  formatHost,
+} from "../../core/address.ts";
 import { openSocket } from "./udp_socket.ts";
 import { isShortage } from "../file_descriptors.ts";
 import type { SendGate } from "../send_gate.ts";
@@ -46,9 +52,8 @@ class DenoDialer implements Dialer {
     }
   }
 
-  async #connect({ address, port }: Endpoint, signal: AbortSignal): Promise<Stream> {
-    const hostname = formatAddress(address);
-    const conn = await Deno.connect({ hostname, port, signal });
+  async #connect(to: Endpoint, signal: AbortSignal): Promise<Stream> {
+    const conn = await Deno.connect({ hostname: formatHost(to), port: to.port, signal });
     return new DenoStream(conn, (error) => this.count(error));
   }
 
@@ -64,7 +69,7 @@ class DenoDialer implements Dialer {
     gate: SendGate | undefined,
   ): Promise<Stream | "kept back"> {
     const { connect } = await import("node:net"); // loading it takes 25 ms
-    const [host, localAddress] = [formatAddress(to.address), formatAddress(own)];
+    const [host, localAddress] = [formatHost(to), formatAddress(own)];
     const begin = () => connect({ host, port: to.port, localAddress });
     const socket = gate === undefined ? begin() : await this.#inTurn(gate, begin);
     if (socket === "kept back") return socket;

@@ -8,6 +8,7 @@ import {
   type Endpoint,
   family,
   formatAddress,
+  formatHost,
   parseAddress,
   parseIpv4,
 } from "../../core/address.ts";
@@ -203,8 +204,9 @@ class DenoSocket implements DatagramSocket<DatagramBatch> {
     }
   }
 
-  async send(datagram: Uint8Array, { address, port }: Endpoint): Promise<boolean> {
-    const to: Deno.NetAddr = { transport: "udp", hostname: formatAddress(address), port };
+  async send(datagram: Uint8Array, peer: Endpoint): Promise<boolean> {
+    const { port } = peer;
+    const to: Deno.NetAddr = { transport: "udp", hostname: formatHost(peer), port };
     if (this.gate?.isOpen() === false) {
       this.gate.keptBack++;
       return false;

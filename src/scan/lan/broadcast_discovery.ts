@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Endpoint, family, formatEndpoint } from "../../core/address.ts";
+import { type Endpoint, family, formatEndpoint, isLinkLocal } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import { firstReplyOf } from "../../inspect/protocol_reply.ts";
 import { Stamp } from "../../net/socket.ts";
@@ -97,7 +97,13 @@ export class Discovery {
 
   /** Processes a datagram that the socket of a network received. */
   receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
-    if (!isInsideNetwork(from, this.networks[socket])) return;
+    const network = this.networks[socket];
+    if (!isInsideNetwork(from, network)) return;
+    const sender = "zone" in network ? inZone(from, network.zone) : from;
+    this.#receive(datagram, sender, socket);
+  }
+
+  #receive(datagram: Uint8Array, from: Endpoint, socket: number): void {
     if (this.#receivePong(datagram, from, socket)) return;
     const packet = orUndefined(() => openPacket(datagram));
     if (packet?.type === "response") this.#receiveResponse(packet, from);
@@ -149,14 +155,17 @@ export class Discovery {
     if (!this.networks.some((network) => isInsideNetwork(from, network))) return;
     const announcement = orUndefined(() => decodeAnnouncement(datagram));
     if (announcement === undefined) return;
+    const links = this.networks.filter((network) => "zone" in network);
     const endpoint = { address: from.address, port: announcement.port };
+    // The system does not report on which link a datagram of the group arrived.
+    const announced = links.length === 1 ? inZone(endpoint, links[0].zone) : endpoint;
     const life = LIFETIME_MS.announcement;
     const statement = announcementStatement(announcement);
     const reply = { protocol: LAN_PROTOCOLS.announcement, statement };
     if (this.interviews.takeOptOut(from.address, reply)) return;
-    const server = this.interviews.due(formatEndpoint(endpoint), from.address, life, true);
+    const server = this.interviews.due(formatEndpoint(announced), from.address, life, true);
     if (server === undefined) return;
-    this.interviews.queryJava(server, endpoint, announcement);
+    this.interviews.queryJava(server, announced, announcement);
   }
 
   /** Processes the status of a dedicated Java server. */
@@ -170,6 +179,11 @@ export class Discovery {
     const socket = this.networks.findIndex((network) => isInsideNetwork(endpoint, network));
     this.interviews.inspect(server, { ...sighting, socket }, reply);
   }
+}
+
+/** An endpoint on a link: a link-local address gets the zone by which it can be reached. */
+export function inZone(endpoint: Endpoint, zone: string): Endpoint {
+  return isLinkLocal(endpoint.address) ? { ...endpoint, zone } : endpoint;
 }
 
 function orUndefined<T>(decode: () => T | undefined): T | undefined {

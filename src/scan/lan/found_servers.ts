@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Address, family, parseAddress } from "../../core/address.ts";
+import { type Address, compareHosts, family } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { BEDROCK_PORTS, isServerGuid } from "../../protocols/raknet/mod.ts";
 
@@ -174,11 +174,4 @@ function identityOf(row: ServerRecord, address: Address): string | undefined {
   if (guid === null || !isServerGuid(guid)) return undefined;
   const isPort6 = family(address) === 6 && port === (port_v6 ?? BEDROCK_PORTS[6]);
   return JSON.stringify([guid, motd, isPort6 ? port_v4 ?? BEDROCK_PORTS[4] : port]);
-}
-
-/** Compares two addresses: IPv4 before IPv6, then by value. */
-function compareHosts(a: string, b: string): number {
-  const [first, second] = [parseAddress(a)!, parseAddress(b)!];
-  if (typeof first !== typeof second) return typeof first === "number" ? -1 : 1;
-  return first < second ? -1 : first > second ? 1 : 0;
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../../core/address.ts";
+import { type Address, type Endpoint, isLinkLocal, parseHost } from "../../core/address.ts";
 import { inspect } from "../../inspect/inspect.ts";
 import { queryWithRetries } from "../../inspect/run_interview.ts";
 import { mergeReplies } from "../../inspect/merge.ts";
@@ -168,11 +168,19 @@ export class LanInterviews {
     this.#start(server, (known, signal) => this.#inspect(sighting, firstReply, known, signal));
   }
 
-  /** Queries an announced Java world. */
+  /**
+   * Queries an announced Java world. If the zone of its address is unknown, the world is queried on each
+   * link at once, and the first reply tells the zone.
+   */
   queryJava(server: FoundServer, endpoint: Endpoint, announcement: Announcement): void {
+    const { address, zone = parseHost(server.row?.host ?? "")?.zone } = endpoint;
+    const links = this.networks.flatMap((network) => "zone" in network ? [network.zone] : []);
+    const zones = zone !== undefined ? [zone] : isLinkLocal(address) ? links : [];
+    const places = zones.map((zone) => ({ ...endpoint, zone }));
     this.#start(
       server,
-      (known, signal) => this.#queryJava(endpoint, announcement, known, signal),
+      (known, signal) =>
+        this.#queryJava(places.length === 0 ? [endpoint] : places, announcement, known, signal),
     );
   }
 
@@ -211,7 +219,7 @@ export class LanInterviews {
 
   /** Adds the reply to a Server List Ping to an announcement, if that protocol is selected. */
   async #queryJava(
-    endpoint: Endpoint,
+    places: readonly Endpoint[],
     announcement: Announcement,
     protocols: readonly Protocol[],
     signal: AbortSignal,
@@ -221,14 +229,24 @@ export class LanInterviews {
     const own = { protocol: LAN_PROTOCOLS.announcement, statement };
     const slp = protocols.find(({ name }) => name === "slp");
     const { dial, timeoutMs } = options;
-    if (slp === undefined || dial === undefined) {
-      return { endpoint, replies: [own], latencyMs: null };
-    }
-    const open = () => Promise.resolve(dial(endpoint, signal));
-    const how = { endpoint, open, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
-    const outcome = await queryWithRetries(slp, how, { ...options, signal });
-    if (outcome.kind !== "replied") return { endpoint, replies: [own], latencyMs: null };
-    const status = { protocol: slp.name, statement: slp.record(outcome.status) };
-    return { endpoint, replies: [status, own], latencyMs: outcome.latencyMs };
+    const { address, port } = places[0];
+    let findings: Findings = {
+      endpoint: places.length === 1 ? places[0] : { address, port },
+      replies: [own],
+      latencyMs: null,
+    };
+    if (slp === undefined || dial === undefined) return findings;
+    const found = new AbortController();
+    const ending = AbortSignal.any([signal, found.signal]);
+    await Promise.all(places.map(async (endpoint) => {
+      const open = () => Promise.resolve(dial(endpoint, ending));
+      const how = { endpoint, open, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
+      const outcome = await queryWithRetries(slp, how, { ...options, signal: ending });
+      if (outcome.kind !== "replied" || found.signal.aborted) return;
+      found.abort();
+      const status = { protocol: slp.name, statement: slp.record(outcome.status) };
+      findings = { endpoint, replies: [status, own], latencyMs: outcome.latencyMs };
+    }));
+    return findings;
   }
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { family, parseAddress } from "../../core/address.ts";
+import { family, parseHost } from "../../core/address.ts";
 import { sleep } from "../../net/clock.ts";
 import { isOutOfDescriptors } from "../../net/file_descriptors.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
@@ -107,7 +107,7 @@ async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void
     await sleep(clock, REFRESH_JAVA_MS, signal);
     const found = servers.listed().filter(({ row }) => isSwept(row));
     await Promise.all(
-      found.map(({ row: { host, port } }) => java.refresh({ address: parseAddress(host)!, port })),
+      found.map(({ row: { host, port } }) => java.refresh({ ...parseHost(host)!, port })),
     );
   }
 }

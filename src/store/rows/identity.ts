@@ -4,7 +4,14 @@
  * @module
  */
 import { nodeUrl } from "../../core/node_modules.ts";
-import { formatAddress, parseAddress, parseEndpoint } from "../../core/address.ts";
+import {
+  formatAddress,
+  formatEndpoint,
+  formatHost,
+  parseAddress,
+  parseEndpoint,
+  parseHost,
+} from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
 import { namesIn } from "../../targets/requested_names.ts";
@@ -94,12 +101,11 @@ export interface ServerName {
  * @returns `undefined` for other text.
  */
 export function parseServerName(text: string): ServerName | undefined {
-  const zoned = /^\[([^\]%]*)%([^\]]+)\]:(\d+)$/.exec(text);
-  const endpoint = parseEndpoint(zoned === null ? text : `[${zoned[1]}]:${zoned[3]}`);
-  const address = endpoint?.address ?? parseAddress(text);
-  if (address !== undefined) {
-    const [host, port, scope] = [formatAddress(address), endpoint?.port, zoned?.[2] ?? null];
-    const key = port === undefined ? host : byAddress({ address: host, scope, port }).key;
+  const endpoint = parseEndpoint(text);
+  const place = endpoint ?? parseHost(text);
+  if (place !== undefined) {
+    const [host, port] = [formatAddress(place.address), endpoint?.port];
+    const key = port === undefined ? formatHost(place) : formatEndpoint({ ...place, port });
     return { key, host, port };
   }
   const target = nameIn(text);

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { formatEndpoint, parseAddress } from "../../core/address.ts";
 import { countOf, roughDuration, withCommas } from "../../core/quantities.ts";
+import { serverId } from "../../core/record.ts";
 import { cutText, plainText } from "../../core/text.ts";
 import {
   type Change,
@@ -51,9 +51,7 @@ export function hostOf({ host, requested_as: name }: WatchEvent, escape: Escape)
 export function endpointOf(event: WatchEvent, escape: Escape): string {
   if (isWatcherEvent(event)) return "";
   const { host, port, requested_as: name } = event;
-  const endpoint = name === null
-    ? formatEndpoint({ address: parseAddress(host)!, port })
-    : `${name}:${port}`;
+  const endpoint = name === null ? serverId({ host, port }) : `${name}:${port}`;
   return tidy(endpoint, 260, escape);
 }
 

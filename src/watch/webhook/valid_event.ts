@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseAddress } from "../../core/address.ts";
+import { parseHost } from "../../core/address.ts";
 import { parseJson } from "../../core/checked_json.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 
@@ -35,7 +35,7 @@ const BASE: Readonly<Record<string, Check>> = {
 };
 
 const SERVER: Readonly<Record<string, Check>> = {
-  host: (value) => isText(value) && parseAddress(value as string) !== undefined,
+  host: (value) => isText(value) && parseHost(value as string) !== undefined,
   port: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) < 65536,
   requested_as: orNull(isText),
   name: orNull(isText),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseAddress } from "../../core/address.ts";
+import { parseHost } from "../../core/address.ts";
 import type { Place, PlaceLookup } from "../../app/geoip/places.ts";
 import { mostFrequent } from "../server_index/facets.ts";
 import { smallestSquare } from "../server_index/map_cells.ts";
@@ -75,7 +75,7 @@ export class ReportCollector {
     for (const [name, values] of this.#facets) {
       count(values, valuesOf(name, server), { online: server.online, players });
     }
-    const address = parseAddress(server.host);
+    const address = parseHost(server.host)?.address;
     if (typeof address === "number") this.#addresses.push(address);
     if (server.protocol !== "") this.#addReply(server.seen_at);
     this.#rows.push(rowOf(record, place));

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { findAddedServers } from "../../../src/app/targets/added_servers.ts";
-import { lastServerId } from "../../../src/store/server_queries.ts";
+import { allEndpoints, knownEndpoints, lastServerId } from "../../../src/store/server_queries.ts";
+import { addedServers } from "../../../src/app/targets/watch_targets.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { WatchedServer } from "../../../src/watch/mod.ts";
 import { onEngines } from "../../store/databases.ts";
@@ -14,6 +15,29 @@ const rules = {
   newEventId: () => "event",
   allProtocols: PROTOCOLS,
 };
+
+onEngines(
+  "a database keeps a link-local address's zone, which watches use and scans leave out",
+  async (db) => {
+    const zones = ["eth0", "eth1"].map((zone) => record(1, { host: `fe80::1%${zone}` }));
+    await new Store(db).write([...zones, record(2)]);
+    const watched = await Array.fromAsync(addedServers(db, 0, { names: false, rules }));
+    assertEquals(watched.map(({ identity }) => identity.key).sort(), [
+      "127.0.0.1:2",
+      "[fe80::1%eth0]:1",
+      "[fe80::1%eth1]:1",
+    ]);
+    assertEquals(watched.map(({ subject }) => subject.host).sort(), [
+      "127.0.0.1",
+      "fe80::1%eth0",
+      "fe80::1%eth1",
+    ]);
+    const known = (await Array.fromAsync(knownEndpoints(db))).flat();
+    assertEquals(known.map(({ key }) => key), ["127.0.0.1:2"]);
+    const all = await Array.fromAsync(allEndpoints(db));
+    assertEquals(all.map(({ key }) => key), ["127.0.0.1:2"]);
+  },
+);
 
 onEngines("a server that is added to the database is watched within a minute, once", async (db) => {
   const store = new Store(db);

@@ -161,6 +161,29 @@ Deno.test("an unexpected lookup error is not taken for a missing record", async 
   await assertRejects(() => locate("play.example", USUAL_PROTOCOLS, lookups), TypeError, "a bug");
 });
 
+Deno.test("a link-local address has a zone, and no other address has one", async () => {
+  const { lines, name } = await located("fe80::1%eth0");
+  assertEquals([lines, name], [[
+    "[fe80::1%eth0]:19132 raknet|slp,query",
+    "[fe80::1%eth0]:19133 raknet|slp,query",
+    "[fe80::1%eth0]:25565 slp,query|raknet",
+  ], null]);
+  assertEquals((await located("[FE80::1%3]:7")).lines, ["[fe80::1%3]:7 raknet,slp,query|"]);
+  const { lookups } = names();
+  for (
+    const [word, message] of [
+      ["fe80::1", 'Cannot use "fe80::1": a link-local address needs the zone of its link, as in'],
+      ["[fe80::1]:7", 'Cannot use "[fe80::1]:7": a link-local address needs the zone of its link'],
+      ["2001:db8::1%eth0", 'Cannot parse "2001:db8::1%eth0": only query and watch take a zone'],
+      ["[fe80::1%a b]:7", 'Cannot parse "[fe80::1%a b]:7": only query and watch take a zone'],
+      [
+        "[fe80::1%eth0]:0",
+        'Cannot parse port of "[fe80::1]:0": a port is a number from 1 to 65535',
+      ],
+    ]
+  ) await assertRejects(() => locate(word, USUAL_PROTOCOLS, lookups), InputError, message);
+});
+
 Deno.test("a host that must not be queried is refused", async () => {
   const { lookups, queried } = names();
   for (

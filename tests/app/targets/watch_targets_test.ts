@@ -107,6 +107,29 @@ for (const [i, format] of [jsonFormat(FIELDS), csvFormat(FIELDS), ...ENDPOINTS].
   });
 }
 
+Deno.test("two servers with one link-local address in two zones are two servers", async () => {
+  const link = 0xfe80n << 112n | 1n;
+  const row = (zone: string) => ({
+    ...emptyRecord({ address: link, port: 19132, zone }, 5),
+    ...{ protocol: "raknet", protocols: ["raknet"] },
+  });
+  for (const [name, format] of [["a.ndjson", ndjsonFormat], ["a.csv", csvFormat]] as const) {
+    const servers = await serversOf(name, fileOf(format(FIELDS), [row("eth0"), row("eth1")]));
+    const shown = servers.map(({ endpoint, identity, subject }) => [
+      endpoint.zone,
+      identity.key,
+      subject.host,
+    ]);
+    assertEquals(shown, [
+      ["eth0", "[fe80::1%eth0]:19132", "fe80::1%eth0"],
+      ["eth1", "[fe80::1%eth1]:19132", "fe80::1%eth1"],
+    ]);
+  }
+  const words = ["[fe80::1%eth0]:7", "[fe80::1%eth1]:7"];
+  const named = await serversOf("a", "", () => ({ words }));
+  assertEquals(named.map(({ identity }) => identity.key), words);
+});
+
 Deno.test("a word with a suffix of an output is a file, and is not looked up", async () => {
   for (const name of ["rows.json", "rows.jsonl", "rows.gnmap"]) {
     assertEquals((await serversOf(name, '[\n{"host":"127.0.0.1","port":5}\n]\n')).length, 1, name);

@@ -1,11 +1,13 @@
 /** Covers src/scan/lan/. */
 import { assert, assertEquals } from "@std/assert";
+import type { Endpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { ANNOUNCEMENTS } from "../../../src/fleet/simulate/lan_worlds.ts";
 import { lan } from "../../../src/entry/protocols.ts";
 import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { request } from "../../../src/protocols/protocol.ts";
+import type { LocalLink } from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { HOME, LINK, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
 
@@ -120,6 +122,34 @@ Deno.test("a Java world is queried by Server List Ping if that protocol is selec
   assertEquals(new Set(queried), new Set([STEVE, STEVE + 1]));
 });
 
+Deno.test("a world at a link-local address has the zone of its link: the only one, or the one that replies", async () => {
+  const address = LINK.address + 9n;
+  const other = { ...LINK, address: LINK.address + 1n, zone: "eth1", index: 3 };
+  const hostsOn = async (networks: LocalLink[], replying: string) => {
+    const network = new FakeNetwork(1);
+    const openGroup = (bits: 4 | 6) => {
+      const socket = network.open(bits);
+      network.inject({ address, port: 50000 }, socket, utf8(WORLD), 100);
+      return Promise.resolve(socket);
+    };
+    const dial = ({ zone }: Endpoint) => {
+      const replies = zone === replying ? [utf8("1.21.4")] : [];
+      return {
+        send: () => Promise.resolve(true),
+        next: () => Promise.resolve(replies.shift()),
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      };
+    };
+    const protocols = [slp as Protocol];
+    const found = await lookAround(network, { networks, openGroup, dial, protocols });
+    return found.map(({ host, protocols }) => `${host} ${protocols}`);
+  };
+  assertEquals(await hostsOn([LINK], ""), ["fe80::e%eth0 lan"]);
+  assertEquals(await hostsOn([LINK], "eth0"), ["fe80::e%eth0 slp,lan"]);
+  assertEquals(await hostsOn([LINK, other], "eth1"), ["fe80::e%eth1 slp,lan"]);
+  assertEquals(await hostsOn([LINK, other], ""), ["fe80::e lan"]);
+});
+
 Deno.test("worlds that reply to NetherNet are found in all versions, and once in several networks", async () => {
   const network = new FakeNetwork(1, { loss: 0, duplication: 0.5, delay: 2, jitter: 0 });
   const kinds = [4, 5, 6, 7].map((version) => `netherNet${version}`);
@@ -200,7 +230,7 @@ Deno.test("IPv6 pings follow the IPv4 pings, and a server with both is listed by
   // an address outside of the link
   network.host({ address: 0x2001n << 112n | 1n, port: 19133 }, linkLocal.responder!);
   const found = await lookAround(network, { networks: [LINK, HOME] });
-  assertEquals(found.map(({ host }) => host), ["192.168.1.10", "fe80::b"]);
+  assertEquals(found.map(({ host }) => host), ["192.168.1.10", "fe80::b%eth0"]);
   const pings = network.sent.filter(({ to, bytes }) => to.port === 19133 && bytes.length === 33);
   assertEquals(pings.map(({ at }) => at - 1000), [500, 1500, 2500]);
 });

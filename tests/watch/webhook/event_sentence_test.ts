@@ -30,6 +30,10 @@ Deno.test("a sentence has the address if there is no host name, and only the end
     "[2001:db8::1]:25565 is offline, last reply 14:03 UTC",
   );
   assertEquals(
+    sentence({ requested_as: null, name: null, host: "fe80::1%eth0" }),
+    "[fe80::1%eth0]:25565 is offline, last reply 14:03 UTC",
+  );
+  assertEquals(
     sentence({ requested_as: null }),
     "Hypixel (192.0.2.7:25565) is offline, last reply 14:03 UTC",
   );

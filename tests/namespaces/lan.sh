@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Tests the command lan. Five hosts, each in a network namespace of its own, are joined by a bridge:
 # two hosts with simulated servers (Bedrock, a Java world that is open to LAN, a NetherNet world, a
-# dedicated Java server), a host with only IPv6, a host that opted out, and the searching host, which
-# runs a dedicated Java server too. Needs root, iproute2 and tcpdump. The namespaces have no route to
-# other networks.
+# dedicated Java server), a host with only IPv6 (Bedrock, a modded Java world), a host that opted out,
+# and the searching host, which runs a dedicated Java server too. Needs root, iproute2 and tcpdump. The
+# namespaces have no route to other networks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
@@ -115,6 +115,14 @@ first=$!
 discover >"$folder/second.ndjson"
 wait "$first"
 discover --once 1 -o "$folder/once.csv" >"$folder/once.ndjson" 2>"$folder/once.err"
+# query HOST PORT: queries a server by the host of its row.
+query() {
+  ip netns exec "$id-look" deno run --no-prompt --allow-all main.ts query "[$1]:$2" --json
+}
+six=$(sed -nE 's/.*"host":"(fe80:[^"]*)","port":19133,.*/\1/p' "$folder/found.ndjson")
+for port in 19133 51234; do
+  [ "$speaks_ipv6" -eq 0 ] || query "$six" "$port" || true
+done >"$folder/queried.ndjson"
 stop
 
 failed=0
@@ -135,7 +143,7 @@ sent() {
 # servers FILE: host, port and protocol of each row.
 servers() {
   sed -nE 's/.*"host":"([^"]*)","port":([0-9]+),"protocol":"([a-z]+)".*/\1 \2 \3/p' "$1" |
-    sed 's/^fe80:[^ ]*/fe80::/' | sort
+    sed 's/^fe80:[^ ]*%eth0 /fe80::%eth0 /' | sort
 }
 {
   echo "10.77.0.1 25565 slp"
@@ -146,7 +154,7 @@ servers() {
   echo "10.77.0.3 19132 raknet"
   echo "10.77.0.3 51234 slp"
   echo "10.77.0.3 7551 nethernet"
-  [ "$speaks_ipv6" -eq 0 ] || echo "fe80:: 19133 raknet"
+  [ "$speaks_ipv6" -eq 0 ] || printf '%s\n' "fe80::%eth0 19133 raknet" "fe80::%eth0 51234 slp"
 } | sort >"$folder/wanted.txt"
 check "all servers are found, each once" diff "$folder/wanted.txt" <(servers "$folder/found.ndjson")
 check "two discoveries at once find the same servers" diff "$folder/wanted.txt" <(servers "$folder/second.ndjson")
@@ -175,6 +183,8 @@ check "a NetherNet request is sent to the limited broadcast address" sent '10\.7
 check "a NetherNet request is sent to the directed broadcast address" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.7551: UDP, length 64' 2
 check "the group of Java worlds is joined" sent 'igmp' 1
 check "Java worlds announce themselves" sent '10\.77\.0\.[23]\.[0-9]+ > 224\.0\.2\.60\.4445: UDP' 2
+[ "$speaks_ipv6" -eq 0 ] || check "link-local servers are reached by the zones of their rows" \
+  diff <(servers "$folder/found.ndjson" | grep ^fe80) <(servers "$folder/queried.ndjson")
 [ "$speaks_ipv6" -eq 0 ] ||
   check "a ping is sent to all nodes of the link" sent 'fe80:[^ ]* > ff02::1\.19133: UDP, length 33' 3
 check "pings reach a server" grep -q '"way":"in".*"hex":"01' "$folder/one-bds.log"

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatAddress } from "../../core/address.ts";
+import { formatHost } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type { WatchedServer } from "../../watch/mod.ts";
 import { RowObserver } from "../outputs/row_observer.ts";
@@ -24,7 +24,7 @@ export class NewServers extends RowObserver {
     super();
     this.#known = Map.groupBy(
       known,
-      ({ endpoint: { address, port } }) => keyOf({ host: formatAddress(address), port }),
+      ({ endpoint }) => keyOf({ host: formatHost(endpoint), port: endpoint.port }),
     );
   }
 

@@ -19,11 +19,13 @@ import { runKnownInterview } from "./known_interview.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 
 /** Options of an inspection; the links and the functions are those of its endpoint. */
-export interface InspectOptions
-  extends
-    ProtocolSelection,
-    RetryLimits,
-    Pick<RunInterviewOptions, "links" | "requestedAs" | "verify" | "optedOut" | "replied"> {
+export interface InspectOptions extends
+  ProtocolSelection,
+  RetryLimits,
+  Pick<
+    RunInterviewOptions,
+    "links" | "requestedAs" | "requestedPort" | "verify" | "optedOut" | "replied"
+  > {
   /**
    * Whether each server is queried in the other protocols too, and not only in that of its first
    * reply.

@@ -37,6 +37,8 @@ export interface RunInterviewOptions extends RetryLimits {
   readonly links: InterviewLinks;
   /** The name that the user gave for the endpoint. */
   readonly requestedAs?: string | null;
+  /** The port that goes with that name, if an SRV record led from it to the endpoint. */
+  readonly requestedPort?: number;
   /** Whether TCP protocols send only the requests that a status needs. Default: no. */
   readonly statusOnly?: boolean;
   /** Whether to verify that the server accepts connections. Default: no. */
@@ -233,7 +235,7 @@ class InterviewRun {
     { protocol, medium, timeoutMs, retriesWithoutReply }: Step,
     recorder: LinkRecorder,
   ): ProtocolQuery {
-    const { endpoint, links, requestedAs, statusOnly, replied } = this.options;
+    const { endpoint, links, requestedAs, requestedPort, statusOnly, replied } = this.options;
     const { clock, signal, shortage } = this.options;
     const { shared, exclusive, stream } = links;
     const useShared = medium === "shared" && shared !== undefined;
@@ -248,6 +250,7 @@ class InterviewRun {
     return {
       endpoint,
       requestedAs,
+      requestedPort,
       statusOnly,
       stopsWithoutFirstReply: !retriesWithoutReply,
       open: () => openWithRetries(link, limits),

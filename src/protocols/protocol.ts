@@ -143,6 +143,8 @@ export interface ExchangeContext {
   readonly lastAttempt: boolean;
   /** The host name under which the user requested the server; `null` or missing: an address. */
   readonly requestedAs?: string | null;
+  /** The port that goes with that name, if an SRV record led from it to the endpoint. */
+  readonly requestedPort?: number;
   /** Whether to request only the status, without a ping for the round trip. Default: false. */
   readonly statusOnly?: boolean;
 }

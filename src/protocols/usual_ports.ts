@@ -8,6 +8,17 @@ import type { Protocol, UsualPorts } from "./protocol.ts";
 /** The value for a protocol without a usual port. Users have to name the ports. */
 export const NO_USUAL_PORTS: UsualPorts = { 4: [], 6: [] };
 
+/** The usual port of Java servers. The game sends it in requests to the target of an SRV record. */
+export const GAME_PORT = 25565;
+
+/**
+ * Whether the game looks up the SRV record of a name that the user gave with this port, or without
+ * one: it treats the usual port as no port.
+ */
+export function mayHaveService(port: number | undefined): boolean {
+  return port === undefined || port === GAME_PORT;
+}
+
 /** Whether a protocol has a usual port in any address family. */
 export function hasUsualPort({ ports }: Protocol): boolean {
   return ports[4].length > 0 || ports[6].length > 0;

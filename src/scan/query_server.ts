@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { GAME_PORT } from "../protocols/usual_ports.ts";
 import type { ProtocolSelection } from "../protocols/list.ts";
 import { type Endpoint, family } from "../core/address.ts";
 import type { RetryLimits } from "../inspect/converse.ts";
@@ -66,6 +67,7 @@ export async function queryServer(
   const found = await runInterview(options, {
     ...options,
     endpoint,
+    requestedPort: service && GAME_PORT,
     optsOut: ({ statement }) => {
       hasOptedOut ||= isOptOut(motdAsSent(statement));
       return false; // the interview continues, because the user named the server

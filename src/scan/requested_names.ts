@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { GAME_PORT } from "../protocols/usual_ports.ts";
 import { type Address, type Endpoint, endpointKey, parseAddress } from "../core/address.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { type NamedService, requestText } from "../targets/srv.ts";
@@ -72,6 +73,8 @@ export type RequestedRecord = Pick<ServerRecord, "host" | "port" | "requested_as
 export interface RequestedName {
   /** The name to send to the server: that of the user, never the target of an SRV record. */
   readonly sent: string | null;
+  /** The port to send with it, if an SRV record of the name led to the endpoint. */
+  readonly port?: number;
   /** The value of the column `requested_as`: the name, and its SRV service if there is one. */
   readonly column: string | null;
 }
@@ -79,9 +82,17 @@ export interface RequestedName {
 /** The name by which a server was requested; nulls if it was requested by its address. */
 export function requestedName(targets: TargetNames, endpoint: Endpoint): RequestedName {
   const led = targets.services?.get(endpointKey(endpoint));
-  if (led !== undefined) return { sent: led.name, column: requestText(led.name, led.service) };
+  if (led !== undefined) {
+    return { sent: led.name, port: GAME_PORT, column: requestText(led.name, led.service) };
+  }
   const name = nameOf(targets, endpoint);
   return { sent: name, column: name };
+}
+
+/** The name and the port to send to an endpoint. */
+export function sentTo(targets: TargetNames, endpoint: Endpoint) {
+  const { sent: requestedAs, port: requestedPort } = requestedName(targets, endpoint);
+  return { requestedAs, requestedPort };
 }
 
 /** The name of a known server at an endpoint, otherwise the last name that leads to the endpoint. */

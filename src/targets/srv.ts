@@ -1,6 +1,6 @@
 /**
- * SRV records, which give the host and port of a name's Java server. Clients look them up if the
- * user gives no port.
+ * SRV records, which give the host and port of a name's Java server. The game looks them up if the
+ * user gives no port, or the usual port of Java servers.
  *
  * @module
  */

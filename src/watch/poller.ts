@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { GAME_PORT } from "../protocols/usual_ports.ts";
 import { type Address, type Endpoint, family } from "../core/address.ts";
 import type { RetryLimits } from "../inspect/converse.ts";
 import { attachedOf } from "../inspect/attachments.ts";
@@ -150,7 +151,7 @@ export class Poller {
     const { options } = this;
     const isTrusted = leadProtocol(new Set(known), this.options.allProtocols) !== undefined;
     const { demultiplexer, connect, openExclusive } = options;
-    const { endpoint, name } = server;
+    const { endpoint, name, identity } = server;
     return {
       ...options,
       endpoint,
@@ -161,6 +162,7 @@ export class Poller {
         stream: (_, connectMs) => connect(endpoint, connectMs),
       },
       requestedAs: name,
+      requestedPort: identity.isService ? GAME_PORT : undefined,
       statusOnly: true,
       startOf: (protocol) => this.#startOf(protocol, memory),
       restarts: true,

@@ -133,7 +133,7 @@ Deno.test("after an SRV record, the row has its target, and the handshake has th
   const { record } = await query(server, { requestedAs, service }, "10.0.0.7:25570");
   assertEquals(record!.requested_as, "play.example.org SRV mc1.example.org:25570");
   const { host, port } = slp.decodeStatusRequest(server.received[0])!;
-  assertEquals([host, port], ["play.example.org", 25570]);
+  assertEquals([host, port], ["play.example.org", 25565]); // as the game sends them
 });
 
 Deno.test("a server that closes on unspecified clients gets a request with a protocol number", async () => {

@@ -22,7 +22,7 @@ export interface ServedWatch
   /** Poller, pool and sockets. */
   readonly polling: PollingSockets;
   /** Finds the addresses of names. */
-  readonly network: Pick<Network, "resolve">;
+  readonly network: Pick<Network, "resolve" | "findService">;
   /** Whether every name may lead to private addresses. */
   readonly allowPrivate: boolean;
 }
@@ -71,10 +71,9 @@ function probesOf(
   info: ServerInfo | undefined,
 ): Probes {
   const { servers, counts, allowPrivate, network } = watch;
-  const resolve = (name: string) => network.resolve(name);
   return new Probes({
     ...watch,
-    targets: new ProbeTargets({ servers, allowed, allowPrivate, resolve }),
+    targets: new ProbeTargets({ servers, allowed, allowPrivate, lookups: network }),
     token,
     info,
     isRunning: () => counts.loopAt !== undefined,

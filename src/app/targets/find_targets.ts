@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { mayHaveService } from "../../protocols/usual_ports.ts";
 import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -93,7 +94,7 @@ export interface NamedTargets extends RequestedNames {
 
 /**
  * Parses targets and looks up their names. With SRV lookups, the endpoint in the SRV record of a name
- * without a port is a target too. Names that are not found are reported and left out.
+ * is a target too, if the game would look it up. Names that are not found are reported and left out.
  *
  * @throws InputError for the first text that cannot be read, for an excluded name that is not found, and
  * for missing names if no target is left, or with `strict`.
@@ -114,7 +115,7 @@ export async function findTargets(
   const excluded = await findExclusions(input, lookups.resolve, budget);
   const missing = new Map<string, InputError>();
   const found = await lookUp(wanted, async ({ name, port }) => {
-    const { findService } = port === undefined ? lookups : {};
+    const { findService } = mayHaveService(port) ? lookups : {};
     return await lookUpName(name, { ...lookups, findService });
   }, ({ name, place }, error) => {
     if (!(error instanceof MissingName)) throw error;
@@ -296,7 +297,7 @@ async function lookUp(
   const names = new Map<Address, string>();
   const services = new Map<number | bigint, NamedService>();
   const requests: NameRequest[] = [];
-  const keyOf = ({ name, port }: NameTarget) => `${name}${port === undefined ? "" : ":"}`;
+  const keyOf = ({ name, port }: NameTarget) => `${name}${mayHaveService(port) ? "" : ":"}`;
   const wanted = new Map(
     targets.flatMap((target) => "name" in target ? [[keyOf(target), target] as const] : []),
   );

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { mayHaveService } from "../../protocols/usual_ports.ts";
 import { formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { emptyRecord } from "../../core/record.ts";
@@ -32,7 +33,8 @@ export function nameInLine(line: string): ImportedName | undefined {
 }
 
 /**
- * The server of a name: at its first address, or where its SRV record leads if there is no port.
+ * The server of a name: at its first address, or where its SRV record leads if there is no port, or
+ * the usual one of the game.
  *
  * @param port The port for names without one. Default: they need an SRV record.
  * @throws InputError when the name has no address, no port, or no record that may be used.
@@ -42,7 +44,7 @@ export async function resolveImportedName(
   { port: other, seenAt }: { readonly port: number | undefined; readonly seenAt: number },
   lookups: Lookups,
 ): Promise<ImportedServer> {
-  const { findService } = own === undefined ? lookups : {};
+  const { findService } = mayHaveService(own) ? lookups : {};
   const { addresses, found, refused } = await lookUpName(name, { ...lookups, findService });
   if (refused !== undefined) throw new RefusedName(name, refused, lookups.note);
   const service = found?.service;

@@ -6,7 +6,7 @@
 import { type Address, type Endpoint, endpointKey, family } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { hasUsualPort } from "../../protocols/usual_ports.ts";
+import { hasUsualPort, mayHaveService } from "../../protocols/usual_ports.ts";
 import { neverProbedReason } from "../../targets/shipped_lists.ts";
 import { parseZonedTarget } from "../../targets/parse.ts";
 import type { Service } from "../../targets/srv.ts";
@@ -40,8 +40,8 @@ export interface Located {
 
 /**
  * Finds the endpoints of a server. With a port, all protocols are queried there. Without a port, each
- * protocol is queried on its usual port; an SRV record replaces the endpoint of its own protocol. Of
- * several addresses the first is queried, in the system's order.
+ * protocol is queried on its usual port. An SRV record replaces the endpoint of its own protocol, if
+ * the game would look it up. Of several addresses the first is queried, in the system's order.
  *
  * @param command The command, for errors.
  * @throws InputError for a word that is not a host, cannot be found, or is never probed; RefusedName
@@ -56,18 +56,14 @@ export async function locate(
   const { target, zone } = parseZonedTarget(word);
   const { port } = target;
   if (port === undefined) requirePort(protocols);
-  const { findService } = port === undefined && haveService(protocols) ? lookups : {};
+  const { findService } = mayHaveService(port) && haveService(protocols) ? lookups : {};
   const { addresses: [address], found, refused } = "name" in target
     ? await lookUpName(target.name, { ...lookups, findService })
     : { addresses: [onlyAddress(word, target.range, command)] } satisfies FoundName;
   const name = "name" in target ? target.name : null;
   if (refused !== undefined) throw new RefusedName(name!, refused, lookups.note);
-  if (port !== undefined) {
-    const endpoint = withZone({ address, port }, zone);
-    return { endpoints: [{ endpoint, first: protocols, rest: [] }], name };
-  }
   const service = found && { ...found.service, address: found.addresses[0] };
-  const endpoints = usualEndpoints(protocols, address, service);
+  const endpoints = endpointsOf(protocols, address, port, service);
   return {
     endpoints: endpoints.map((one) => ({ ...one, endpoint: withZone(one.endpoint, zone) })),
     name,
@@ -100,23 +96,29 @@ function requirePort(protocols: readonly Protocol[]): void {
   );
 }
 
-/** The protocols grouped by the endpoint on which each is queried. */
-function usualEndpoints(
+/**
+ * The protocols grouped by the endpoint on which each is queried.
+ *
+ * @param port The port of all protocols. Default: their usual ports.
+ */
+function endpointsOf(
   protocols: readonly Protocol[],
   address: Address | undefined,
+  port: number | undefined,
   service: Service & { readonly address: Address } | undefined,
 ): EndpointProtocols[] {
-  const endpointsOf = ({ ports, hasServiceRecords }: Protocol): Endpoint[] => {
+  const places = ({ ports, hasServiceRecords }: Protocol): Endpoint[] => {
     if (hasServiceRecords && service !== undefined) return [service];
     if (address === undefined) return [];
-    return ports[family(address)].map((port) => ({ address, port }));
+    const numbers = port === undefined ? ports[family(address)] : [port];
+    return numbers.map((number) => ({ address, port: number }));
   };
   const endpoints = new Map(
-    protocols.flatMap(endpointsOf).map((endpoint) => [endpointKey(endpoint), endpoint]),
+    protocols.flatMap(places).map((endpoint) => [endpointKey(endpoint), endpoint]),
   );
   return [...endpoints].map(([key, { address, port }]) => {
     const first = protocols.filter((protocol) =>
-      endpointsOf(protocol).some((endpoint) => endpointKey(endpoint) === key)
+      places(protocol).some((endpoint) => endpointKey(endpoint) === key)
     );
     const led = service !== undefined && endpointKey(service) === key;
     return {

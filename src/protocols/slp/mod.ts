@@ -6,6 +6,7 @@
 import { hashOf } from "../../core/bits.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
 import { formatAddress } from "../../core/address.ts";
+import { nodeUrl } from "../../core/node_modules.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import type { Exchange, ExchangeContext, Protocol } from "../protocol.ts";
 import { Closed, NoReply, request } from "../protocol.ts";
@@ -199,9 +200,14 @@ function* requestStatus(
   return protocol === ANY_PROTOCOL ? status : { ...status, requestProtocol: protocol };
 }
 
-/** The host and port of a request. */
-function serverOf({ endpoint: { address, port }, requestedAs }: ExchangeContext) {
-  return { host: requestedAs ?? formatAddress(address), port };
+/**
+ * The host and port of a request. As in the game, they are those that the user typed, whatever an
+ * SRV record says; names consist of A-labels.
+ */
+function serverOf({ endpoint: { address, port }, requestedAs, requestedPort }: ExchangeContext) {
+  const host = requestedAs ?? formatAddress(address);
+  const isAscii = /^[\x20-\x7e]*$/.test(host);
+  return { host: isAscii ? host : nodeUrl().domainToASCII(host), port: requestedPort ?? port };
 }
 
 /**

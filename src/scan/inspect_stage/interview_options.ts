@@ -9,7 +9,7 @@ import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import { ExclusiveLinks } from "../exclusive_links.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import { nonceOf } from "../random_numbers.ts";
-import { requestedName } from "../requested_names.ts";
+import { sentTo } from "../requested_names.ts";
 import type { ScanConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -59,7 +59,7 @@ export function interviewOptions(
       stream: (protocol, connectMs) => connections.open(endpoint, protocol, connectMs, signal),
     },
     shortage,
-    requestedAs: requestedName(targets, endpoint).sent,
+    ...sentTo(targets, endpoint),
     nonce: () => nonceOf(io.random),
     optsOut: optOuts.isOptOut,
     optedOut: () => optedOut.has(endpoint.address),

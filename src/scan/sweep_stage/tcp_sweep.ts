@@ -26,7 +26,7 @@ import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import type { PassPlan } from "../pass_plan.ts";
 import { nonceOf, seedOf } from "../random_numbers.ts";
-import { requestedName } from "../requested_names.ts";
+import { sentTo } from "../requested_names.ts";
 import type { ScanConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -236,7 +236,7 @@ export class TcpSweep {
       endpoint: target,
       open: () => Promise.resolve(new StreamLink(target, link, stream)),
       exclusive: true,
-      requestedAs: requestedName(targets, target).sent,
+      ...sentTo(targets, target),
       statusOnly: true,
       timeoutMs: Infinity, // the link has its own time limits
       stopsWithoutFirstReply: true,

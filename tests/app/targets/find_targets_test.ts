@@ -148,6 +148,9 @@ Deno.test("the target of an SRV record is a target of the scan when the name has
   );
   assertEquals(queried, ["same.example"]);
   queried.length = 0;
+  const typed = await collectLed(["same.example:25565", "same.example"]); // as in the game
+  assertEquals([[...typed.services], queried], [[...services], ["same.example"]]);
+  queried.length = 0;
   const excluded = await collectLed(["10.0.0.0/30"], ["same.example"]);
   assertEquals([excluded.targets.size, queried, excluded.services.size], [3n, [], 0]);
   const lines = dryRun(await collectLed(["same.example"]));

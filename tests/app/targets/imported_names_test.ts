@@ -39,6 +39,7 @@ Deno.test("an imported name gets its first address, its port or that of its SRV 
   assertEquals(await found("a.example", 7), "8.8.8.8 7 a.example  9");
   assertEquals(await found("a.example", undefined, 5), "8.8.8.8 5 a.example  9");
   assertEquals(await found("b.example"), "8.8.8.8 77 b.example SRV a.example:77  9");
+  assertEquals(await found("b.example", 25565), "8.8.8.8 77 b.example SRV a.example:77  9");
   await assertRejects(() => found("a.example"), InputError, "give NAME:PORT, or --port");
   await assertRejects(() => found("c.example", 7), InputError, 'Cannot find host "c.example"');
   await assertRejects(() => found("inside.example", 7), InputError, "inside.example A 10.0.0.1");

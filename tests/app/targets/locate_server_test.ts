@@ -55,7 +55,7 @@ async function located(word: string, services = {}, protocols = named("raknet", 
 
 const MC1 = { host: "mc1.example", port: 25570 };
 
-Deno.test("with a port, all protocols are queried there, and no SRV record is looked up", async () => {
+Deno.test("with another port, all protocols are queried there, and no SRV record is looked up", async () => {
   const services = { "play.example": MC1 };
   for (
     const [word, line, name] of [
@@ -86,6 +86,23 @@ Deno.test("slp is queried at the target of an SRV record instead of on its usual
     "10.0.0.7:25570 slp|raknet,query mc1.example:25570",
     "10.0.0.1:25565 query|raknet,slp",
   ]);
+});
+
+Deno.test("the usual port of Java servers is treated as no port, as in the game", async () => {
+  const { lines, name } = await located("play.example:25565", { "play.example": MC1 });
+  assertEquals(name, "play.example");
+  assertEquals(lines, [
+    "10.0.0.1:25565 raknet,query|slp",
+    "10.0.0.7:25570 slp|raknet,query mc1.example:25570",
+  ]);
+  const without = await located("play.example:25565");
+  assertEquals([without.lines, without.queried], [["10.0.0.1:25565 raknet,slp,query|"], [
+    "play.example",
+  ]]);
+  assertEquals((await located("only.example:25565", { "only.example": MC1 })).lines, [
+    "10.0.0.7:25570 slp|raknet,query mc1.example:25570",
+  ]);
+  assertEquals((await located("10.0.0.1:25565")).queried, []);
 });
 
 Deno.test("an SRV record is looked up only when slp is queried", async () => {

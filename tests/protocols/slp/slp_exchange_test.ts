@@ -108,6 +108,17 @@ Deno.test("slp: a handshake contains the requested name, and an exchange for onl
   );
 });
 
+Deno.test("slp: a handshake contains A-labels, and the port that was requested before an SRV record", () => {
+  const context = { ...CONTEXT, requestedAs: "bücher.example", requestedPort: 25565 };
+  const endpoint = { ...CONTEXT.endpoint, port: 25570 };
+  const sent = query(SLP_STYLES.vanilla, 1, WHOLE, { ...context, endpoint }).questions[0].bytes;
+  assertEquals(slp.decodeStatusRequest(sent), {
+    protocol: -1,
+    host: "xn--bcher-kva.example",
+    port: 25565,
+  });
+});
+
 Deno.test("slp: a server that closes on an unspecified protocol number gets a request with a number", () => {
   const { questions } = query(SLP_STYLES.wantsProtocol, 1, WHOLE);
   assertEquals(questions.map(({ fresh }) => fresh), [undefined, true, undefined]);

@@ -5,16 +5,24 @@
  *
  * @module
  */
+import { GAME_PORT, mayHaveService } from "../../../protocols/usual_ports.ts";
 import { type Address, type Endpoint, family, isLoopback } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { neverProbedReason, privateRanges } from "../../../targets/shipped_lists.ts";
 import { parseTarget, type Target } from "../../../targets/parse.ts";
 import { AddressSet, type Range } from "../../../targets/ranges.ts";
 import type { WatchedServer } from "../../../watch/mod.ts";
+import type { Service } from "../../../targets/srv.ts";
 import { lookUpName, type Lookups } from "../../targets/name_lookup.ts";
 
 /** A target of a client: an endpoint, or a name that is still to be resolved. */
 export type ProbeTarget = Endpoint | { readonly name: string; readonly port: number };
+
+/** The endpoint of a target. */
+export interface ProbedEndpoint extends Endpoint {
+  /** The SRV record of the target's name, if it leads to the endpoint. */
+  readonly service?: Service;
+}
 
 /** Why a target must not be probed. */
 export class ForbiddenTarget extends InputError {}
@@ -41,8 +49,8 @@ export interface ProbeTargetsOptions {
   readonly servers: readonly WatchedServer[];
   /** The targets of `--probe-allow`. */
   readonly allowed: readonly Target[];
-  /** Finds the addresses of a name. */
-  readonly resolve: Lookups["resolve"];
+  /** The lookup functions for names. */
+  readonly lookups: Pick<Lookups, "resolve" | "findService">;
   /** Whether every name may lead to private addresses. */
   readonly allowPrivate: boolean;
 }
@@ -84,7 +92,8 @@ export class ProbeTargets {
   }
 
   /**
-   * Finds the endpoint of a name that may be probed.
+   * Finds the endpoint of a name that may be probed. An SRV record replaces the usual port of Java
+   * servers, as in the game.
    *
    * @param families The address families of open sockets.
    * @throws ForbiddenTarget when the name leads only to addresses that must not be probed; InputError
@@ -93,13 +102,18 @@ export class ProbeTargets {
   async resolve(
     { name, port }: ProbeTarget & { readonly name: string },
     families: readonly (4 | 6)[],
-  ): Promise<Endpoint> {
-    const { resolve, allowPrivate } = this.options;
+  ): Promise<ProbedEndpoint> {
+    const { lookups: { resolve, findService }, allowPrivate } = this.options;
     const note = () => {}; // the reasons are in the error, if no address is left
-    const { addresses, refused } = await lookUpName(name, { resolve, allowPrivate, note });
+    const { addresses: own, found, refused } = await lookUpName(name, {
+      ...(mayHaveService(port) && { findService }),
+      ...{ resolve, allowPrivate, note },
+    });
     if (refused !== undefined) throw new ForbiddenTarget(refused[0]);
+    const { addresses, service } = found ?? { addresses: own };
     const address = addresses.find((one) => families.includes(family(one))) ?? addresses[0];
-    return this.requireFamily({ address, port }, families);
+    const endpoint = this.requireFamily({ address, port: service?.port ?? port }, families);
+    return { ...endpoint, service };
   }
 
   /**
@@ -116,8 +130,8 @@ export class ProbeTargets {
   #permits(target: ProbeTarget): boolean {
     const { allowed, servers } = this.options;
     if ("name" in target) {
-      return servers.some(({ name, endpoint: { port } }) =>
-        name === target.name && port === target.port
+      return servers.some(({ name, endpoint, identity: { isService } }) =>
+        name === target.name && (isService ? GAME_PORT : endpoint.port) === target.port
       ) ||
         allowed.some((one) => "name" in one && one.name === target.name && isPort(one, target));
     }

@@ -19,9 +19,11 @@ import { type ProbedStatus, probeFamilies } from "./probe_page.ts";
 import {
   ForbiddenTarget,
   parseProbeTarget,
+  type ProbedEndpoint,
   type ProbeTarget,
   type ProbeTargets,
 } from "./probe_targets.ts";
+import { requestText } from "../../../targets/srv.ts";
 import { EXPOSITION_TYPE, prometheusText } from "../prometheus_text.ts";
 import type { ServerInfo } from "../server_info.ts";
 
@@ -162,7 +164,7 @@ export class Probes {
   }
 
   /** The endpoint of a target; `undefined` if its name cannot be resolved. */
-  async #locate(target: ProbeTarget): Promise<Endpoint | undefined> {
+  async #locate(target: ProbeTarget): Promise<ProbedEndpoint | undefined> {
     const { targets, polling: { families } } = this.options;
     if ("address" in target) return targets.requireFamily(target, families);
     this.#requireCapacity();
@@ -198,7 +200,7 @@ export class Probes {
     return isRunning || this.options.clock.now() - startedAt < REPEAT_MS;
   }
 
-  #start(endpoint: Endpoint, parsed: ParsedRequest): LastProbe {
+  #start({ service, ...endpoint }: ProbedEndpoint, parsed: ParsedRequest): LastProbe {
     const { target, protocols } = parsed;
     const { clock, polling, optedOut, targets, rules } = this.options;
     if (optedOut(endpoint.address)) {
@@ -214,7 +216,10 @@ export class Probes {
     const isSame = earlier?.wording === wordingOf(parsed) &&
       endpointKey(earlier.server.endpoint) === key;
     const watched = protocols === undefined ? targets.watched(endpoint, name) : undefined;
-    const server = isSame ? earlier.server : watched ?? new WatchedServer(endpoint, name, rules);
+    const requestedAs = name === null ? null : requestText(name, service);
+    const server = isSame
+      ? earlier.server
+      : watched ?? new WatchedServer(endpoint, name, rules, undefined, requestedAs);
     const lastRow = targets.watched(endpoint, null)?.row;
     if (lastRow !== undefined) {
       const ageMs = Math.max(0, clock.wall() - lastRow.seen_at);

@@ -67,7 +67,7 @@ async function bench({ allow = "", allowPrivate = false, more }: Setting = {}) {
     return network.resolve(name);
   };
   const probes = new Probes({
-    targets: new ProbeTargets({ servers, allowed, allowPrivate, resolve }),
+    targets: new ProbeTargets({ servers, allowed, allowPrivate, lookups: { ...network, resolve } }),
     ...{ polling, signal, rules: RULES, token: undefined, info: undefined },
     optedOut: (address) => optedOut.has(address),
     onOptOut: (address) => void optedOut.add(address),
@@ -277,6 +277,19 @@ Deno.test("an allowed name is resolved for each probe, and must not lead to a pr
   permitted.network.addName("play.example.org", ["192.168.0.1"]);
   const page = await permitted.run(() => permitted.get("target=play.example.org:19132"));
   assertEquals(valueOf(page.text, "probe_success"), "1");
+});
+
+Deno.test("a probe of the usual port of Java servers follows the SRV record of the name", async () => {
+  const { get, run, network } = await bench({ allow: "play.example.org:25565" });
+  network.addServer({ host: "8.8.8.7", software: "vanillaOld", status: STATUS });
+  const host = "mc1.example.org";
+  network.addName(host, ["8.8.8.7"]);
+  network.addName("play.example.org", ["8.8.8.9"], { host, port: 25565 });
+  await run(async () => {
+    const { text } = await get("target=play.example.org:25565");
+    assertEquals(valueOf(text, "blocksweep_probe_players"), String(STATUS.players_online));
+    assertEquals((await get("target=play.example.org:25570")).status, 403);
+  });
 });
 
 Deno.test("10,000 targets at once: 16 are probed, the others refused, and limits apply", async () => {

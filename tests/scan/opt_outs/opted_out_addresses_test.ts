@@ -288,7 +288,7 @@ Deno.test("an opt-out over TCP of a server that has replied over UDP meanwhile i
       rates: RATES["no cap"],
       follow,
       door: {
-        accept: () => ({ opening: [], receive: () => [{ waitMs: 4500 }, { bytes: reply }] }),
+        accept: () => ({ opening: [], receive: () => [{ waitMs: 3500 }, { bytes: reply }] }),
       },
     });
     assertEquals(found.addresses.toSorted(), [ADDRESS, NEIGHBOUR]);

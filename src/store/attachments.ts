@@ -99,7 +99,7 @@ function bytesOf(text: string): Uint8Array | undefined {
 }
 
 /**
- * Leaves out new icons of servers that cause {@linkcode MAX_PER_HOUR} events `changed` in an hour, and
+ * Leaves out new icons of servers that have {@linkcode MAX_PER_HOUR} new icons in an hour, and
  * new icons that a server has replaced since. A server that sends another icon with each reply thus
  * cannot fill the database: `favicon_hash` is a watched column, so each of its icons is a change.
  *
@@ -122,6 +122,7 @@ async function withinLimit(
   const rows = await database.rows(
     `select id, favicon_hash from servers s where ${isInList(database, "id", "integer")} and (` +
       "select count(*) from events e where e.server = s.id and e.kind = 'changed' " +
+      `and cast(e.data as text) like '%"favicon_hash":%' ` +
       `and e.at > ${timeParameter(database)}) < ${MAX_PER_HOUR}`,
     [listValue(database, [...new Set(fresh.map(({ id }) => id))]), since],
   );

@@ -93,6 +93,19 @@ onEngines("the query of docs/database.md makes data: URLs of icons", async (db) 
   else assertEquals(data, Uint8Array.fromBase64(icon) as unknown);
 });
 
+onEngines("the icon of a server with another MOTD in each reply is stored", async (db) => {
+  for (let i = 0; i < 20; i++) {
+    const reply = {
+      ...record(1, { seen_at: 1 + i * 60_000, motd: `"favicon_hash":${i}`, scan_id: watchId(1) }),
+      ...(i === 19 && { favicon_hash: HASH, [ATTACHMENTS]: { replies: {}, icon: btoa("icon") } }),
+    };
+    const [identity, at] = [identityOf(reply)!, reply.seen_at];
+    const observation = { scanId: watchId(1), identity, at, record: reply };
+    await writePolled(db, [{ identity, at, record: reply }], [observation]);
+  }
+  assertEquals(await all(db, "select hash from favicons"), [{ hash: HASH }]);
+});
+
 onEngines("a server that sends another icon with each reply stores 12 in an hour", async (db) => {
   const MINUTE = 60_000;
   const reply = (at: number, icon: number): RecordWithAttachments => ({

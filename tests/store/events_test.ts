@@ -161,6 +161,24 @@ onEngines(
   },
 );
 
+onEngines("a column that changes often hides no other one", async (db) => {
+  const MINUTE = 60_000;
+  const store = quick(db);
+  const write = (minute: number, columns: Partial<ServerRecord>) =>
+    store.write([record(1, { seen_at: minute * MINUTE, ...columns })]);
+  for (let i = 0; i <= 20; i++) await write(1 + i, { motd: `${i}`, version: "1.21.4" });
+  await write(30, { motd: "x", version: "1.21.5" });
+  await write(31, { motd: '"changes":{"version"', version: "1.21.5" });
+  await write(90, { motd: "y", version: "1.21.5" });
+  const rows = await all(db, "select data from events where kind = 'changed' order by at");
+  const events = rows.map(({ data }) => JSON.parse(String(data)));
+  const motds = Array.from({ length: 12 }, () => ["motd"]);
+  assertEquals(events.map(({ changes }) => Object.keys(changes)), [...motds, ["version"], [
+    "motd",
+  ]]);
+  assertEquals(events.flatMap(({ limit_reached: isLast }, i) => isLast ? [i] : []), [11]);
+});
+
 onEngines(
   "values of a usual length stay as they are, and a long one says that it is shortened",
   async (db) => {

@@ -3,10 +3,26 @@ import { newEvent, type ServerEvent, withEventLimit } from "../../src/watch/mod.
 
 const MINUTE = 60_000;
 
-function changed(port: number, at: number): ServerEvent {
+function changed(port: number, at: number, ...columns: string[]): ServerEvent {
+  const changes = Object.fromEntries(
+    (columns.length === 0 ? ["motd"] : columns).map((name) => [name, [1, 2] as const]),
+  );
   const subject = { host: "10.0.0.7", port, requested_as: null, scan_id: "watch", name: null };
-  return newEvent({ ...subject, at, id: "event" }, { event: "changed", changes: {} });
+  return newEvent({ ...subject, at, id: "event" }, { event: "changed", changes });
 }
+
+Deno.test("a column that changes often hides no other one", () => {
+  const reported: string[] = [];
+  const report = withEventLimit((event) => {
+    if (event.event !== "changed") throw new Error(event.event);
+    reported.push(`${Object.keys(event.changes)}${event.limit_reached ? "!" : ""}`);
+  });
+  for (let minute = 1; minute <= 13; minute++) report(changed(1, minute * MINUTE, "motd"));
+  assertEquals(reported.splice(0), [...Array(11).fill("motd"), "motd!"]);
+  report(changed(1, 14 * MINUTE, "version"));
+  report(changed(1, 15 * MINUTE, "motd", "version"));
+  assertEquals(reported, ["version", "version"]);
+});
 
 Deno.test("events of a kind and server are limited per hour, unless a database has stored them", () => {
   const reported: (readonly [minute: number, port: number, isLast: boolean])[] = [];

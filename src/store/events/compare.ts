@@ -38,7 +38,22 @@ function changesOf(
     const isLost = hasLost(lostBefore, a, b) || hasLost(lostNow, b, a);
     if (!isEqual(a, b) && (column === "protocols" || !isLost)) changes[column] = [a, b];
   }
+  if (followsPlayers(before, now)) delete changes.players_max;
   return changes;
+}
+
+/**
+ * Whether the number of slots has only followed the number of players: plugins such as ServerListPlus
+ * always report one slot more than players.
+ */
+function followsPlayers(
+  { players_online: online, players_max: slots }: Partial<ServerRecord>,
+  now: Partial<ServerRecord>,
+): boolean {
+  if (online == null || slots == null || now.players_online == null || now.players_max == null) {
+    return false;
+  }
+  return slots - online === now.players_max - now.players_online;
 }
 
 /**

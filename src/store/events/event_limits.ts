@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { FieldError, parseJson } from "../../core/checked_json.ts";
 import { cutText } from "../../core/text.ts";
 import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";
 import { storableJson } from "../rows/stored_values.ts";
@@ -88,23 +89,53 @@ const encoder = new TextEncoder();
 
 /** The kinds of events that a server can cause with each reply. */
 const LIMITED: readonly string[] = ["changed", "restarted"];
-/** Maximum number of events of each of these kinds, per server and hour. */
+/** Maximum number of events with each of {@linkcode limitedParts}, per server and hour. */
 export const MAX_PER_HOUR = 12;
 /** The time in which events are limited, milliseconds. */
 export const HOUR_MS = 3_600_000;
 
-/** Whether the number of such events is limited. */
-export function isLimited({ event }: Pick<EventBody, "event">): boolean {
-  return LIMITED.includes(event);
+/** The kind and the values of an event that are read to limit others. */
+type LimitedBody = Pick<EventBody, "event"> & { readonly changes?: unknown };
+
+/**
+ * What is limited in an event, each by itself: the columns of `changed`, so that a column that changes
+ * often hides no other one; else the kind of the event. Nothing: there is no limit.
+ */
+export function limitedParts({ event, changes }: LimitedBody): readonly string[] {
+  if (event === "changed") return Object.keys(Object(changes));
+  return LIMITED.includes(event) ? [event] : [];
 }
 
 /**
- * An event after a number of events of the same kind and server in the hour before: `undefined` beyond
- * {@linkcode MAX_PER_HOUR}. The last event before the limit has `limit_reached: true`.
+ * An event without the changed columns of which there are {@linkcode MAX_PER_HOUR} events of the server
+ * in the hour before; `undefined` if nothing is left. With the last change before the limit, the event
+ * has `limit_reached: true`.
+ *
+ * @param earlier Returns the number of events with a part in the hour before.
  */
-export function limitedEvent<E extends EventBody>(event: E, earlier: number): E | undefined {
-  if (!isLimited(event) || earlier < MAX_PER_HOUR - 1) return event;
-  return earlier < MAX_PER_HOUR ? { ...event, limit_reached: true } : undefined;
+export function limitedEvent<E extends EventBody>(
+  event: E,
+  earlier: (part: string) => number,
+): E | undefined {
+  const parts = limitedParts(event);
+  const left = parts.filter((part) => earlier(part) < MAX_PER_HOUR);
+  if (left.length === 0) return parts.length === 0 ? event : undefined;
+  const kept = left.length === parts.length ? event : withColumns(event, new Set(left));
+  const isLast = left.some((part) => earlier(part) === MAX_PER_HOUR - 1);
+  return isLast ? { ...kept, limit_reached: true } : kept;
+}
+
+/** An event `changed` with only these columns. */
+function withColumns<E extends EventBody>(event: E, columns: ReadonlySet<string>): E {
+  if (event.event !== "changed") return event;
+  const { shortened: allShortened = [], ...body } = event;
+  const changes = Object.entries(event.changes).filter(([column]) => columns.has(column));
+  const shortened = allShortened.filter((column) => columns.has(column));
+  return {
+    ...body,
+    changes: Object.fromEntries(changes),
+    ...(shortened.length > 0 && { shortened }),
+  } as typeof event;
 }
 
 /** The events of a server at a time. */
@@ -116,18 +147,15 @@ export interface FoundEvents {
   readonly events: readonly EventBody[];
 }
 
-/**
- * Leaves out events of servers that have {@linkcode MAX_PER_HOUR} events of the same kind in the hour before.
- * The last event before the limit has `limit_reached: true`.
- */
+/** Limits the events of servers by those that the database has: {@linkcode limitedEvent}. */
 export async function limitEvents(
   database: Database,
   found: readonly FoundEvents[],
 ): Promise<readonly FoundEvents[]> {
-  const limited = found.filter(({ events }) => events.some(isLimited));
+  const limited = found.filter(({ events }) => events.some((one) => limitedParts(one).length > 0));
   if (limited.length === 0) return found;
   const rows = await database.rows(
-    `select server, kind, at from events where ${isInList(database, "server", "integer")} ` +
+    `select server, kind, at, data from events where ${isInList(database, "server", "integer")} ` +
       `and at > ${timeParameter(database)} and ${isInList(database, "kind", "text")}`,
     [
       listValue(database, limited.map(({ id }) => id)),
@@ -135,13 +163,25 @@ export async function limitEvents(
       listValue(database, LIMITED),
     ],
   );
-  const times = Map.groupBy(rows, ({ server, kind }) => `${server} ${kind}`);
-  return found.map((one) => ({
-    ...one,
-    events: one.events.flatMap((body) => {
-      const all = times.get(`${one.id} ${body.event}`) ?? [];
-      const earlier = all.filter(({ at }) => Math.abs(Number(at) - one.at) < HOUR_MS).length;
-      return limitedEvent(body, earlier) ?? [];
-    }),
-  }));
+  const stored = rows.flatMap(({ server, kind, at, data }) =>
+    partsOfStored(String(kind), String(data)).map((part) => ({ key: `${server} ${part}`, at }))
+  );
+  const times = Map.groupBy(stored, ({ key }) => key);
+  return found.map(({ id, at, events }) => {
+    const earlier = (part: string) =>
+      (times.get(`${id} ${part}`) ?? []).filter((one) => Math.abs(Number(one.at) - at) < HOUR_MS)
+        .length;
+    return { id, at, events: events.flatMap((body) => limitedEvent(body, earlier) ?? []) };
+  });
+}
+
+/** The limited parts of a stored event. Another program may have written any data. */
+function partsOfStored(kind: string, data: string): readonly string[] {
+  try {
+    const { changes } = Object(parseJson(data));
+    return limitedParts({ event: kind as EventBody["event"], changes });
+  } catch (error) {
+    if (error instanceof FieldError) return [];
+    throw error;
+  }
 }

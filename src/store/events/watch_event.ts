@@ -31,8 +31,8 @@ export interface WatchEventBase extends EventSubject {
 export type Change = readonly [before: unknown, now: unknown];
 
 /**
- * What happened, with a type in the member `event`. `limit_reached`: the server has so many events of
- * this kind that no more of them are reported within an hour.
+ * What happened, with a type in the member `event`. `limit_reached`: there are so many events of the
+ * server with one of these columns, or of this kind, that no more of them are reported within an hour.
  */
 export type EventBody =
   /**

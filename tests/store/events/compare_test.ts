@@ -63,3 +63,18 @@ Deno.test("a record whose interview was cut short is not compared with other pro
   assertEquals(kinds({ ...whole, flags: ["cutShort"] }, { ...whole, map: "nether" }), ["changed"]);
   assertEquals(kinds(cut, { ...cut, version: "2" }), ["changed"]);
 });
+
+Deno.test("slots that only follow the players are no change", () => {
+  const at = (players_online: number | null, players_max: number | null, version = "1.21.4") =>
+    record(1, { players_online, players_max, version });
+  const changedColumns = (before: ServerRecord, now: ServerRecord) =>
+    differencesOf(before, now, PROTOCOLS).flatMap((event) =>
+      event.event === "changed" ? Object.keys(event.changes) : []
+    );
+  assertEquals(changedColumns(at(3, 4), at(4, 5)), []);
+  assertEquals(changedColumns(at(9, 9), at(2, 2)), []);
+  assertEquals(changedColumns(at(3, 4), at(4, 5, "1.21.5")), ["version"]);
+  assertEquals(changedColumns(at(3, 20), at(4, 30)), ["players_max"]);
+  assertEquals(changedColumns(at(3, 20), at(3, 30)), ["players_max"]);
+  assertEquals(changedColumns(at(null, 20), at(null, 30)), ["players_max"]);
+});

@@ -6,13 +6,14 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../core/address.ts";
+import type { Address } from "../core/address.ts";
 import { sleep } from "../net/clock.ts";
 import { STREAM_LIMITS } from "../net/stream_link.ts";
 import type { OfflineReason } from "../store/events/watch_event.ts";
 import type { EarlyStop } from "./early_stop.ts";
 import type { ScanSetup } from "./scan_setup.ts";
 import { noNetwork } from "./sweep_stage/socket_counts.ts";
+import type { KnownWitness, Look, QueryResult, Witness } from "./witnesses.ts";
 
 /** Maximum number of checks for which an interview waits. */
 const MAX_CHECKS = 4;
@@ -27,6 +28,8 @@ const QUIET_SENT = 100;
 const LONG_QUIET_MS = 10_000;
 /** Number of addresses that have to have replied before their silence counts as an outage. */
 const MIN_WITNESSES = 3;
+/** The same if fewer than that have replied again: a host may reply once and never again. */
+const MIN_UNPROVED = 8;
 /** Number of servers that are kept as witnesses, one per address: those that replied last. */
 const KEPT = 64;
 /** Time after the last packet to a host before a witness there is queried, milliseconds. */
@@ -43,36 +46,14 @@ const MIN_REFUSED = 8;
 const REFUSED_MS = 1500;
 /** Interval at which a scan without network queries witnesses, milliseconds. */
 const REQUERY_MS = 2000;
-/** Time after which a scan without witnesses tries to send again, milliseconds. */
+/** Longest time after which it queries the same witness again; it doubles until then. */
+const REQUERY_HOST_MS = 30_000;
+/** Time after which a scan with too few witnesses tries to send again, milliseconds. */
 const TRIAL_MS = 5000;
 /** Time after which refusals in such a trial are an outage again, milliseconds. */
 const TRIED_MS = 10_000;
 /** Time without network after which a scan ends, milliseconds. */
 export const GIVE_UP_MS = 300_000;
-
-/** A server that replied. */
-export interface Witness {
-  /** The endpoint of the server. */
-  readonly endpoint: Endpoint;
-  /** The protocol in which it replied. */
-  readonly protocol: string;
-}
-
-/** The result of a query; `unknown`: nothing could be sent, for a reason other than the network. */
-export type QueryResult = "replied" | "silent" | "unknown";
-
-/** The counters that show whether the network works. */
-interface Look {
-  readonly at: number;
-  /** Replies that only a target can have sent. */
-  readonly replied: number;
-  /** Packets that were sent or refused. */
-  readonly begun: number;
-  /** Packets of which it is known that the system did not refuse them. */
-  readonly accepted: number;
-  /** Packets that the system refused for lack of a network. */
-  readonly refused: number;
-}
 
 /** The state of the scan's own network, as far as replies and refusals show it. */
 export class OwnNetwork {
@@ -83,7 +64,7 @@ export class OwnNetwork {
   readonly #options: ScanSetup;
   readonly #stop: EarlyStop;
   /** Servers that replied, one per address, with the end of the interview or the last query. */
-  readonly #witnesses = new Map<Address, Witness & { misses: number; at: number }>();
+  readonly #witnesses = new Map<Address, KnownWitness>();
   #outage = new AbortController();
   #back = Promise.withResolvers<void>();
   #last: Look;
@@ -149,9 +130,17 @@ export class OwnNetwork {
   /** Adds a server that has replied. */
   add(witness: Witness): void {
     const { address } = witness.endpoint;
+    const isProved = this.#witnesses.get(address)?.isProved ?? false;
+    const at = this.#options.io.clock.now();
     this.remove(address);
-    this.#witnesses.set(address, { ...witness, misses: 0, at: this.#options.io.clock.now() });
+    this.#witnesses.set(address, { ...witness, misses: 0, at, isProved });
     if (this.#witnesses.size > KEPT) this.remove(this.#witnesses.keys().next().value!);
+  }
+
+  /** Notes that the witness of an address, if there is one, has replied again. */
+  prove(address: Address): void {
+    const known = this.#witnesses.get(address);
+    if (known !== undefined) Object.assign(known, { misses: 0, isProved: true });
   }
 
   /** Removes the witness of an address, which is queried no more. */
@@ -199,6 +188,12 @@ export class OwnNetwork {
 
   get #hasWitnesses(): boolean {
     return this.#witnesses.size >= MIN_WITNESSES;
+  }
+
+  /** Whether the silence of all witnesses shows an outage. */
+  get #isProof(): boolean {
+    const proved = [...this.#witnesses.values()].filter(({ isProved }) => isProved);
+    return this.#witnesses.size >= MIN_UNPROVED || proved.length >= MIN_WITNESSES;
   }
 
   /** Whether anything was sent since the last reply. */
@@ -276,7 +271,8 @@ export class OwnNetwork {
     const isSilent = this.#repliedAt < begunAt &&
       await areSilent([one, ...others.map((witness) => this.#ask(witness))]);
     this.#look();
-    if (isSilent && this.#repliedAt < begunAt) return this.#goOffline(reason);
+    const isOutage = this.#isProof || reason === "no_route" && this.#hasTriedInVain();
+    if (isSilent && this.#repliedAt < begunAt && isOutage) return this.#goOffline(reason);
     if (reason === "no_route") this.#refused = -Infinity; // until the system accepts another packet
     for (const [address, { misses }] of this.#witnesses) {
       if (misses >= MAX_MISSES) this.remove(address);
@@ -292,13 +288,17 @@ export class OwnNetwork {
       this.#last.at - this.#triedAt > TRIED_MS;
   }
 
-  /** The witnesses that are queried next. No packet was sent to their hosts for a second. */
+  /**
+   * The witnesses that are queried next. No packet was sent to their hosts for a second, or for longer
+   * the more replies are missing while the scan is offline.
+   */
   #next(most: number): Witness[] {
     const now = this.#options.io.clock.now();
     return [...this.#witnesses.values()]
-      .filter(({ endpoint: { address }, at }) =>
-        now - Math.max(at, this.lastTo?.(address) ?? now) >= HOST_MS
-      )
+      .filter(({ endpoint: { address }, at, misses }) => {
+        const ms = this.signal.aborted ? Math.min(HOST_MS * 2 ** misses, REQUERY_HOST_MS) : HOST_MS;
+        return now - Math.max(at, this.lastTo?.(address) ?? now) >= ms;
+      })
       .slice(0, most);
   }
 
@@ -312,7 +312,7 @@ export class OwnNetwork {
     const result = await this.query!(witness);
     if (result === "silent") known.misses++;
     if (result !== "replied") return result;
-    known.misses = 0;
+    this.prove(witness.endpoint.address);
     this.#repliedAt = this.#options.io.clock.now();
     this.#begunAtReply = this.#last.begun;
     return result;
@@ -335,23 +335,23 @@ export class OwnNetwork {
 
   #requeryLater(): void {
     const { clock } = this.#options.io;
-    const ms = this.#witnesses.size === 0 ? TRIAL_MS : REQUERY_MS;
+    const ms = this.#isProof ? REQUERY_MS : TRIAL_MS;
     this.#cancelRequery = clock.after(
       ms,
       () => void this.#stop.guard(() => this.#requery(), undefined),
     );
   }
 
-  /** Queries witnesses, and goes online if one replies; without witnesses, tries to send again. */
+  /** Queries witnesses, and goes online if one replies; with too few, tries to send again. */
   async #requery(): Promise<void> {
     const now = this.#options.io.clock.now();
     if (this.#stop.interviewSignal.aborted) return;
     if (now - this.#offlineAt! >= GIVE_UP_MS) return this.#stop.abandon("incomplete");
     const asked = this.#next(REQUERIED).map((witness) => this.#ask(witness));
     await areSilent(asked);
-    const isTrial = this.#witnesses.size === 0;
-    if (!isTrial && this.#repliedAt < now) return this.#requeryLater();
-    if (isTrial) this.#triedAt = now;
+    const isSilent = this.#repliedAt < now;
+    if (isSilent && this.#isProof) return this.#requeryLater();
+    if (isSilent) this.#triedAt = now;
     else this.#reportOnline();
     this.#goOnline();
   }

@@ -86,8 +86,8 @@ class BrokenNetwork extends FakeNetwork {
 }
 
 /** Scans through a network that breaks, and records when outages are noticed and over. */
-async function scanBroken(setting: Setting, loss: Loss, ...outages: Times[]) {
-  const network = new BrokenNetwork(loss, outages);
+async function scanBroken(setting: Setting, loss: Loss | BrokenNetwork, ...outages: Times[]) {
+  const network = loss instanceof BrokenNetwork ? loss : new BrokenNetwork(loss, outages);
   const noticed: { at: number; reason: Outage["reason"]; isOver: boolean }[] = [];
   const result = await scanFleet({
     ...setting,
@@ -209,4 +209,52 @@ Deno.test("servers that stop one after the other, and heavy loss, are no outage"
     onOutage: (outage) => void seen.push(outage),
   });
   assertEquals([reason, seen], ["done", []]);
+});
+
+/** A network whose hosts get one packet each, and lose all others. */
+class OnceNetwork extends BrokenNetwork {
+  readonly #reached = new Set<number | bigint>();
+
+  override transmit(...packet: Parameters<FakeNetwork["transmit"]>): void {
+    const { address } = packet[1];
+    if (!this.#reached.has(address)) super.transmit(...packet);
+    if (!this.isBroken(address)) this.#reached.add(address);
+  }
+}
+
+const WIDE = { start: 0x7f100000, end: 0x7f104000 };
+const SPARSE: Setting = {
+  ...RAKNET,
+  fleet: { ...BEDROCK, servers: 5, range: WIDE },
+  rates: { ...RATES, rate: 1000 },
+};
+
+Deno.test("a few hosts that reply once and never again are no outage, and do not prolong one", async () => {
+  const usual = await scanBroken(SPARSE, "silent");
+  for (const outages of [[], [{ from: 12_000, until: 25_000 }]]) {
+    const network = new OnceNetwork("refused", outages);
+    const { end, rows, hosts, noticed, seconds } = await scanBroken(SPARSE, network);
+    assertEquals([end.reason, rows.length], ["done", usual.rows.length]);
+    assertEquals(noticed.map(({ isOver }) => isOver), outages.flatMap(() => [false, true]));
+    const probed = new Set(network.sent.map(({ to }) => to.address));
+    assertEquals(probed.size, WIDE.end - WIDE.start);
+    assert(seconds < usual.seconds + 30, `${seconds} s instead of ${usual.seconds} s`);
+    for (const { endpoint: { address } } of hosts) {
+      const packets = network.sent.filter(({ to }) => to.address === address).length;
+      assert(packets < 20, `${packets} packets to one host`);
+    }
+  }
+});
+
+Deno.test("a few servers that have replied again show an outage, and get few packets in it", async () => {
+  const whole = await scanBroken(SPARSE, "silent");
+  const long = { from: 14_000, until: 200_000 };
+  const { end, rows, hosts, noticed, network } = await scanBroken(SPARSE, "silent", long);
+  assertEquals([end.reason, rows.length], ["done", whole.rows.length]);
+  assertEquals(noticed.map(({ isOver }) => isOver), [false, true]);
+  assert(noticed[1].at < long.until + 35_000, `over at ${noticed[1].at} ms`);
+  for (const { endpoint: { address } } of hosts) {
+    const packets = network.sent.filter(({ to }) => to.address === address).length;
+    assert(packets < 60, `${packets} packets to one host`);
+  }
 });

@@ -17,11 +17,11 @@ import {
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
 import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
-import type { QueryResult, Witness } from "../own_network.ts";
 import type { RowSource } from "../rows/row_maker.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
+import type { QueryResult, Witness } from "../witnesses.ts";
 import type { WriteStage } from "../write_stage.ts";
 import {
   interviewOptions,

@@ -92,6 +92,7 @@ export class LossAndRate {
         isExcluded(endpoint.address) ? "never" : interviewed.has(endpoint) ? "later" : "yes",
       lastTo: (address) => throttle.lastTo(address),
       onSent: spent && (({ address }) => spent.add(address)),
+      onReply: ({ address }) => tables.network.prove(address),
       onOutcome: (lost, sentAt) => this.#search?.outcome(lost, sentAt),
     });
     this.#publishSearch();

@@ -42,6 +42,8 @@ export interface CanaryOptions extends CanaryLimits {
   readonly tally: LossTally;
   /** Called with the endpoint of each canary probe that is sent. Default: nothing is. */
   readonly onSent?: (endpoint: Endpoint) => void;
+  /** Called with the endpoint of each canary that replies. Default: nothing is. */
+  readonly onReply?: (endpoint: Endpoint) => void;
   /**
    * Called for each outcome in the order of sending: whether the probe was lost, and when it was
    * sent.
@@ -203,6 +205,7 @@ export class Canaries {
     this.#countMisses(canary);
     if (last.isCounted) tally.count(false);
     canary.misses = 0;
+    this.#options.onReply?.(from);
     return "canary";
   }
 

@@ -80,7 +80,7 @@ export interface CommandDescription {
 const TARGET_FORMS =
   "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name; each may have :PORT.";
 
-const BY_NAME = "For a name without a port, or with port 25565, the SRV record is looked up too; ";
+const BY_NAME = "For a name, or NAME:25565, the SRV record is looked up too; ";
 
 /** The shells that have completions. */
 export const SHELL_NAMES = ["bash", "zsh", "fish"] as const;

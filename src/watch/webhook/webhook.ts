@@ -77,6 +77,8 @@ export class Webhook implements AsyncDisposable {
   /** Number of lost events. */
   lost = 0;
   #sending: Promise<void> | undefined;
+  /** The last request; it may have ended. */
+  #request: Promise<Delivery> | undefined;
   /** Whether the last request failed. */
   #failing = false;
   /** Whether the loss of events was reported, since the last delivery. */
@@ -154,8 +156,8 @@ export class Webhook implements AsyncDisposable {
   }
 
   /**
-   * Stops sending. Waits up to three seconds for deliveries, unless requests fail. Remaining events stay
-   * in the spool file; without a file they are lost.
+   * Stops sending. Waits up to three seconds for deliveries; if requests fail, only for the one under
+   * way. Remaining events stay in the spool file; without a file they are lost.
    */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
@@ -169,7 +171,7 @@ export class Webhook implements AsyncDisposable {
   async #close(): Promise<void> {
     const { clock, spool, feed } = this.options;
     this.#closes.abort();
-    if (!this.#failing) await waitAtMost(clock, GRACE_MS, this.#sendRest());
+    await waitAtMost(clock, GRACE_MS, this.#failing ? this.#request : this.#sendRest());
     this.#ended.abort();
     await waitAtMost(clock, GRACE_MS, this.#sending); // it may wait for the database
     await feed?.close();
@@ -230,7 +232,9 @@ export class Webhook implements AsyncDisposable {
     while (!signal.aborted) {
       const batch = await this.#nextRequest(batchSize);
       if (batch === undefined) break;
-      const delivery = await this.#post(body(batch.events.map(({ line }) => line)));
+      const delivery = await (this.#request = this.#post(body(batch.events.map(({ line }) =>
+        line
+      ))));
       if (delivery.kind === "failed") {
         if (signal.aborted) break;
         if (!this.#failing) {

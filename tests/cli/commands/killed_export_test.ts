@@ -24,7 +24,7 @@ Deno.test({
       await writeScanRecords(database, ports.map((port) => record(port)));
     }
     await Deno.writeTextFile(file, "old\n");
-    await new Deno.Command("mkfifo", { args: [pipe] }).output();
+    await new Deno.Command("sh", { args: ["-c", 'mkfifo "$0"', pipe] }).output();
     const permissions = ["--allow-read", "--allow-write", "--allow-env"];
     const args = ["export", place, "-o", file, "-o", pipe, "--format", "csv"];
     const child = start(args, { permissions });

@@ -17,6 +17,7 @@ import { createTextIndex } from "./schema/text_index.ts";
 import { openPostgres } from "./database/postgres.ts";
 import type { DatabaseLocation } from "./database_location.ts";
 import type { PostgresLocation } from "./database/postgres_url.ts";
+import { SERVER_WAITS } from "./database/responding_server.ts";
 import { openSqlite, type SqliteOptions } from "./database/sqlite.ts";
 
 /** How to resolve paths and passwords, which depend on the process. */
@@ -48,6 +49,8 @@ export interface OpenOptions extends Pick<SqliteOptions, "busyMs" | "clock">, Ta
   readonly lockWait?: LockWait;
   /** Makes the index for searches in texts, if the database has none. Default: `false`. */
   readonly textIndex?: boolean;
+  /** Limits the waits for a PostgreSQL server; see `ServerWaits.cancelled`. */
+  readonly cancelled?: AbortSignal;
 }
 
 /**
@@ -161,7 +164,7 @@ async function openWhenFree(
 async function open(
   { file, path, postgres }: DatabaseLocation,
   { resolve, password }: ConnectionEnvironment,
-  options: SqliteOptions,
+  options: SqliteOptions & Pick<OpenOptions, "cancelled">,
 ): Promise<Database> {
   if (postgres === undefined) return openSqlite(resolve(file), options);
   const { rootCertificate } = postgres;
@@ -169,7 +172,10 @@ async function open(
     ? undefined
     : await readCertificate(resolve(rootCertificate));
   const secret = postgres.password ?? await password(postgres);
-  return await openPostgres(postgres, path, secret, certificate);
+  return await openPostgres(postgres, path, secret, certificate, {
+    ...SERVER_WAITS,
+    cancelled: options.cancelled,
+  });
 }
 
 async function readCertificate(path: string): Promise<string> {

@@ -134,3 +134,38 @@ postgresTest(
     await Deno.remove(folder, { recursive: true });
   },
 );
+
+postgresTest("an interrupted scan ends while another session locks the table", async (url) => {
+  const folder = await Deno.makeTempDir();
+  const range = { start: 0x7f450200, end: 0x7f450300 };
+  const hosts = drawFleet({ servers: 30, range, seed: 3, software: ["pocketmine"] });
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  const targets = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
+  const permissions = ["--allow-net", "--allow-read", "--allow-write", "--allow-env"];
+  const options = { permissions, cwd: folder };
+  const common = ["--protocol", "raknet", "-o", url, "--opt-out-file", `${folder}/out.txt`];
+  const found = await run(["scan", ...targets, ...common, "--cooldown", "200ms", "-q"], options);
+  assertEquals(found.code, 0, found.stderr);
+
+  await using holder = await connect(url);
+  await using database = await connect(url);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const scanning = start(["scan", ...targets, ...common, "--rate", "1"], options);
+  const end = finish(scanning);
+  const begun = "select 1 from scans where (select count(*) from scans) = 2";
+  await until(scanning, async () => (await database.rows(begun)).length > 0);
+  const holding = holder.transaction(async () => {
+    await holder.script("lock table servers in access exclusive mode");
+    await released;
+  });
+  const waits = "select 1 from pg_locks where not granted and relation = " +
+    "(select oid from pg_class where relname = 'servers' limit 1)";
+  await until(scanning, async () => (await database.rows(waits)).length > 0);
+  scanning.kill("SIGINT");
+  const { stderr } = await end; // the lock is still held
+  release();
+  await holding;
+  assert(stderr.includes("no reply within 10 seconds of the interrupt"), stderr);
+  assert(stderr.includes('rows are in "'), stderr);
+  await Deno.remove(folder, { recursive: true });
+});

@@ -152,7 +152,11 @@ export class ScanDatabases implements AsyncDisposable {
         const open = resumed ? openExisting : openStore;
         await using opening = new AsyncDisposableStack();
         const database = opening.use(
-          await open(place, environment, { busyMs: BUSY_MS, textIndex: plan.textIndex }),
+          await open(place, environment, {
+            busyMs: BUSY_MS,
+            textIndex: plan.textIndex,
+            cancelled: signal,
+          }),
         );
         const path = `${spill}.${i + 1}.ndjson`;
         const reading = <T>(work: () => Promise<T>) => withDatabaseErrors("read", database, work);

@@ -12,7 +12,12 @@ export interface ServerWaits {
   /** Timeout for a connection attempt, also that of the check, milliseconds. */
   readonly connectMs: number;
   readonly clock: Clock;
+  /** Limits each statement to {@linkcode CANCELLED_MS} from then on. Default: none. */
+  readonly cancelled?: AbortSignal;
 }
+
+/** Longest wait for a reply once the program is to end, milliseconds. */
+export const CANCELLED_MS = 10_000;
 
 /** The default limits: a statement fails 15 s after the last byte of a server that is gone. */
 export const SERVER_WAITS: ServerWaits = {
@@ -33,17 +38,19 @@ export interface CheckedLink {
  * Waits for the reply to a statement, however long the statement runs, while the server accepts
  * connections: PostgreSQL sends nothing during a long statement.
  *
- * @throws Error when the server sends nothing, and accepts no connection either.
+ * @throws Error when the server sends nothing, and accepts no connection either; or when its reply is
+ * late after `cancelled`: the connection may be dead, or a lock may be held for hours.
  */
 export async function whileResponding<T>(
   reply: Promise<T>,
   link: CheckedLink,
-  { silenceMs, clock }: Pick<ServerWaits, "silenceMs" | "clock">,
+  { silenceMs, clock, cancelled }: Omit<ServerWaits, "connectMs">,
 ): Promise<T> {
   const { promise: silent, reject } = Promise.withResolvers<never>();
   const ended = new AbortController();
   const { signal } = ended;
   let cancel = () => {};
+  let cancelLimit = () => {};
   let checking = Promise.resolve();
   const check = async (before: number) => {
     const isAlive = () => signal.aborted || link.received() !== before;
@@ -54,12 +61,19 @@ export async function whileResponding<T>(
     const before = link.received();
     if (!signal.aborted) cancel = clock.after(silenceMs, () => void (checking = check(before)));
   };
+  const limit = () => {
+    const late = () => reject(new Error("no reply within 10 seconds of the interrupt"));
+    cancelLimit = clock.after(CANCELLED_MS, late);
+  };
+  cancelled?.addEventListener("abort", limit, { once: true, signal });
+  if (cancelled?.aborted) limit();
   checkLater();
   try {
     return await Promise.race([reply, silent]);
   } finally {
     ended.abort();
     cancel();
+    cancelLimit();
     await checking; // its connection is closed
   }
 }

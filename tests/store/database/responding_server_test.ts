@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { whileResponding } from "../../../src/store/database/responding_server.ts";
+import { CANCELLED_MS, whileResponding } from "../../../src/store/database/responding_server.ts";
 import { ManualClock } from "../../fakes/manual_clock.ts";
 
 const SILENCE_MS = 5000;
@@ -17,12 +17,14 @@ function statement() {
       return Promise.resolve(state.isReachable);
     },
   };
-  const result = whileResponding(reply, link, { silenceMs: SILENCE_MS, clock });
+  const stop = new AbortController();
+  const waits = { silenceMs: SILENCE_MS, clock, cancelled: stop.signal };
+  const result = whileResponding(reply, link, waits);
   const pass = async (ms: number) => {
     clock.move(ms);
     for (let i = 0; i < 10; i++) await undefined;
   };
-  return { state, clock, resolve, reject, result, pass };
+  return { stop, state, clock, resolve, reject, result, pass };
 }
 
 Deno.test("a statement may take hours while its server accepts connections", async () => {
@@ -64,4 +66,16 @@ Deno.test("the end of a statement ends its check", async () => {
   reject(new Error("refused"));
   await failed;
   assertEquals([state.cancelled, clock.timers], [1, 0]);
+});
+
+Deno.test("after an interrupt a statement fails in time, though its server accepts connections", async () => {
+  const { stop, state, clock, result, pass } = statement();
+  const failed = assertRejects(() => result, Error, "no reply within 10 seconds of the interrupt");
+  for (let i = 0; i < 10; i++) await pass(SILENCE_MS);
+  stop.abort();
+  await pass(CANCELLED_MS - 1);
+  assertEquals(state.isReachable, true);
+  await pass(1);
+  await failed;
+  assertEquals(clock.timers, 0);
 });

@@ -47,11 +47,24 @@ export function checkFilesApart(command: Command, named: NamedFiles): void {
   if (written.length === 0) return;
   const seen = new Map<string, NamedFile>();
   for (const file of files) if (!file.isWritten) seen.set(keyOfPath(file), file);
+  for (const side of written.flatMap(sideFiles)) {
+    const read = seen.get(keyOfPath(side));
+    if (read !== undefined) throw conflict(side, read);
+  }
   for (const file of written) {
     const other = seen.get(keyOfPath(file));
     if (other === undefined) seen.set(keyOfPath(file), file);
     else if (!isUpdate(file, other)) throw conflict(file, other);
   }
+}
+
+/** The files that the program or SQLite writes and removes beside an output. */
+function sideFiles(file: NamedFile): NamedFile[] {
+  const place = parseDatabaseLocation(file.path);
+  if (file.path === "-" || place?.postgres !== undefined) return [];
+  const path = place?.file ?? file.path;
+  const ends = place === undefined ? [".part"] : ["-wal", "-shm", "-journal"];
+  return ends.map((end) => ({ ...file, path: path + end }));
 }
 
 function* filesOf(command: Command, named: NamedFiles): Generator<NamedFile> {

@@ -104,3 +104,20 @@ Deno.test("a word names a file if there is one, but addresses never do", async (
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("a file beside an output is refused as an input, and stays", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const pairs = [["st.part", "--status-file", "st"], ["s.db-wal", "-o", "s.db"]];
+    for (const [name, option, output] of [...pairs, ["s.db-journal", "-o", "s.db"]]) {
+      const list = `${folder}/${name}`;
+      await Deno.writeTextFile(list, "127.55.0.3\n");
+      const args = ["scan", "-iL", list, option, `${folder}/${output}`];
+      const [code, text] = await withMessages(() => main(args));
+      assertEquals([code, text.includes(`Cannot write to "${list}"`)], [2, true], text);
+      assertEquals(await Deno.readTextFile(list), "127.55.0.3\n");
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

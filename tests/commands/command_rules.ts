@@ -45,7 +45,7 @@ const RULES: readonly (readonly [RegExp, Rule])[] = [
   [/\bcurl .*127\.0\.0\.1:8420/, { codes: [0], after: ["deno task serve servers.db"] }],
   [/\bcrawl\b/, { until: /probably unchanged/ }],
   [/\b(watch|crawl)\b.*>>/, { until: /watching|polled/ }],
-  [/\bcampaign work\b/, { until: /part/ }],
+  [/\bcampaign work\b/, { until: /: part \d+ begins/ }],
   [/\bcampaign collect\b/, { until: /collects results/, after: CAMPAIGN }],
   [/\b(watch|lan(?! --once))\b/, { until: /Ctrl-C/ }],
   [/\bscan 127\.16\.0\.0\/16|\b(scan|fast) 1\S+\/(8|1\d)\b/, { until: /ETA/, codes: [130] }],

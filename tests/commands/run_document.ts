@@ -133,8 +133,9 @@ class Running {
   #isKilled = false;
 
   constructor(command: string, folder: string, home: string) {
-    // `script` opens a pseudo-terminal. What is written to its standard input is typed there.
-    const args = ["-c", 'script -qefc "$0" /dev/null', `stty cols 80 rows 24; ${command}`];
+    // `script` opens a pseudo-terminal. What is written to its standard input is typed there. If it is
+    // killed, the system hangs up the terminal, and its programs end.
+    const args = ["-c", 'exec script -qefc "$0" /dev/null', `stty cols 80 rows 24; ${command}`];
     this.#child = new Deno.Command("sh", {
       args,
       cwd: folder,

@@ -12,7 +12,14 @@ import { NmapReader, type OpenPort, parseGrepLine } from "./nmap_files.ts";
 import { XmlError } from "./xml_tags.ts";
 import { recordFromJson } from "../read_rows.ts";
 import { type Entry, EntryReader } from "./entries.ts";
-import { type ChosenColumn, type Table, tableOf, type TableRow } from "./tables.ts";
+import {
+  areOwn,
+  type ChosenColumn,
+  ignoredKeys,
+  type Table,
+  tableOf,
+  type TableRow,
+} from "./tables.ts";
 
 /** A server that was read from a file. */
 export interface ImportedServer {
@@ -42,7 +49,7 @@ export interface ImportDefaults {
   readonly seenAt: number;
   /** Columns of tables that the user chose. Default: those with the usual names. */
   readonly columns?: readonly ChosenColumn[];
-  /** Receives the columns of each table that are not read. */
+  /** Receives the columns of each table, and of each object of a list, that are not read. */
   readonly onIgnored?: (columns: readonly string[]) => void;
 }
 
@@ -192,7 +199,7 @@ function readRow(
 ): readonly ImportedServer[] | TargetText | undefined {
   if (row === undefined) return undefined;
   const { values, hosts, port = defaults.port?.toString() } = row;
-  if (row.isOwn) return ownRow(values);
+  if (row.isOwn) return ownRow(values, defaults);
   if (values.success === "0") return [];
   const seenAt = millisecondsOf(values["timestamp-ts"]) ??
     parseTime(values["timestamp-str"] ?? values.timestamp) ?? defaults.seenAt;
@@ -252,7 +259,7 @@ function readObject(text: string, defaults: ImportDefaults): readonly ImportedSe
   if (/^\{\s*"?finished"?\s*:/.test(text)) return [];
   const row = parseRow(text);
   if (row === undefined) return undefined;
-  if (typeof row.ip !== "string") return ownRow(row);
+  if (typeof row.ip !== "string") return ownRow(row, defaults);
   const seenAt = millisecondsOf(row.timestamp) ?? parseTime(row.timestamp) ?? defaults.seenAt;
   if (typeof row.port === "number") {
     return row.port === 0 ? [] : endpointOnly(row.ip, row.port, seenAt);
@@ -287,9 +294,17 @@ function readEndpoint(
   return endpointOnly(text, port, seenAt);
 }
 
-function ownRow(row: Readonly<Record<string, unknown>>): readonly ImportedServer[] | undefined {
+/** Reads a row with columns of blocksweep. One that a user may have written is of a list. */
+function ownRow(
+  row: Readonly<Record<string, unknown>>,
+  { seenAt, onIgnored }: ImportDefaults,
+): readonly ImportedServer[] | undefined {
   const record = recordFromJson(row);
-  return record === undefined ? undefined : [{ record, row }];
+  if (record === undefined) return undefined;
+  if (areOwn(Object.keys(row)) || record.protocol !== "") return [{ record, row }];
+  onIgnored?.(ignoredKeys(row));
+  const servers = endpointOnly(record.host, record.port, seenAt);
+  return servers?.map((one) => ({ ...one, ...labelsOf(row) }));
 }
 
 /** A server of which only the endpoint is known; `undefined` when the endpoint is invalid. */

@@ -56,6 +56,20 @@ export const STATE_NAMES: readonly string[] = [
 ];
 const OWN_NAMES = new Set<string>([...FIELDS.map(({ name }) => name), ...STATE_NAMES]);
 
+/**
+ * Whether only blocksweep writes rows with these columns. A list of a user may have other columns that
+ * blocksweep has too, such as `name`.
+ */
+export function areOwn(names: readonly string[]): boolean {
+  return ["seen_at", "protocols", "requested_as"].some((name) => names.includes(name));
+}
+
+/** The columns of blocksweep in an object of a list that are not read. */
+export function ignoredKeys(row: Readonly<Record<string, unknown>>): readonly string[] {
+  const read = ["host", "port", "tags", "notes"];
+  return Object.keys(row).filter((name) => OWN_NAMES.has(name) && !read.includes(name));
+}
+
 const SEPARATORS = [",", ";", "\t"] as const;
 
 /** The cells of a line. Without a separator, white space separates them. */
@@ -125,7 +139,7 @@ class HeadedTable implements Table {
     }
     const isChosen = chosen.some(({ role }) => role === "host" || role === "port");
     this.#isOwn = !isChosen && head.includes("host") && head.includes("port") &&
-      (head.includes("protocols") || head.every((name) => OWN_NAMES.has(name)));
+      (head.includes("protocols") || areOwn(head) && head.every((name) => OWN_NAMES.has(name)));
     this.#hosts = this.#columns("host", HOST_NAMES);
     this.#ports = this.#columns("port", PORT_NAMES);
     const usual = ["tags", "notes"].filter((name) => !chosen.some(({ role }) => role === name));

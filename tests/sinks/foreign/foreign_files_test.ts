@@ -205,7 +205,7 @@ Deno.test("blocksweep's own rows are read back unchanged from CSV and NDJSON", (
     "127.0.0.1:25565 5",
   ]);
   const some = csvFormat(FIELDS.filter(({ name }) => ["host", "port"].includes(name)));
-  assertEquals(read(some.head + some.row(record, true)), ["[::1]:7 0"]);
+  assertEquals(read(some.head + some.row(record, true)), ["[::1]:7 5"]);
 });
 
 Deno.test("the standard output of masscan and nmap is read", async () => {
@@ -250,10 +250,10 @@ Deno.test("lines that are not rows are reported, and later lines are read", () =
     "a,b,c",
   ];
   for (const line of lines) assertEquals(read(line), ["?"], line);
-  assertEquals(read("host,port,players\n::1,5\n::1,5,[\n::1,6,[]\n::1,x,[]"), [
+  assertEquals(read("host,port,seen_at,players\n::1,5,2\n::1,5,2,[\n::1,6,2,[]\n::1,x,2,[]"), [
     "?",
     "?",
-    "[::1]:6 0",
+    "[::1]:6 2",
     "?",
   ]);
 });

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { csvFormat } from "../../../src/sinks/csv.ts";
@@ -69,6 +69,25 @@ Deno.test("a host and a port are found by the names of columns, in any order, ca
   }
 });
 
+Deno.test("a list without seen_at and protocols is the user's, whatever its columns are called", () => {
+  const ignored: string[] = [];
+  const onIgnored = (names: readonly string[]) => void ignored.push(...names);
+  const lines = [
+    ["name,host,port,tags", "Other,10.0.0.7,5,vip"],
+    ['{"name":"Other","host":"10.0.0.7","port":5,"tags":"vip"}'],
+  ];
+  for (const list of lines) {
+    const read = foreignLineReader({ seenAt: 9, onIgnored });
+    const found = list.map(read).at(-1);
+    assert(found !== undefined && !("text" in found));
+    const [{ record, row }] = found;
+    assertEquals([serverId(record), record.seen_at, record.name, row?.tags], [
+      ...["10.0.0.7:5", 9, null, "vip"],
+    ]);
+  }
+  assertEquals(ignored, ["name", "name"]);
+});
+
 Deno.test("columns that are not read are named, and may be chosen as tags and notes", () => {
   const text = 'title,hostname,port,tags,id\nLobby,10.0.0.7,5,eu;x,42\n"\'=A, B",10.0.0.8,6,,43';
   assertEquals(readTable(text), {
@@ -132,7 +151,7 @@ Deno.test("rows that a spreadsheet has saved are read right, or refused", async 
   ];
   for (const line of changed) assertEquals(await readAlike(`${head}\n${line}`), ["? 2"], line);
   // a program's own file may have such a GUID
-  const own = "host,port,guid,joinable\n::1,5,13876543210987600000,true\n";
+  const own = "host,port,guid,joinable,seen_at\n::1,5,13876543210987600000,true,2\n";
   assertEquals(await readAlike(own), ["[::1]:5"]);
   assertEquals(await readAlike(own.replace("true", "TRUE")), ["? 2"]);
 });

@@ -11,7 +11,8 @@ import { parseRow } from "../json.ts";
 import { NmapReader, type OpenPort, parseGrepLine } from "./nmap_files.ts";
 import { XmlError } from "./xml_tags.ts";
 import { recordFromJson } from "../read_rows.ts";
-import { type Entry, EntryReader } from "./entries.ts";
+import { EntryReader } from "./entries.ts";
+import { QuotedRows } from "./quoted_rows.ts";
 import {
   areOwn,
   type ChosenColumn,
@@ -67,7 +68,7 @@ export interface ParsedLine {
 const MAX_LINE_LENGTH = 1 << 21;
 
 /**
- * Reads a file as a stream, with at most one line, JSON object or XML tag in memory. A file that begins
+ * Reads a file as a stream, with at most one row, JSON object or XML tag in memory. A file that begins
  * with `<` is read as XML.
  *
  * @param maxLength Maximum length of a line, UTF-16 code units: a longer one cannot be parsed.
@@ -86,17 +87,21 @@ export async function* readForeignFile(
   const all = withFirst(first, iterator);
   if (!first.done && first.value.trimStart().startsWith("<")) return yield* readXml(all, defaults);
   const entries = new EntryReader(maxLength);
-  const read = foreignLineReader(defaults);
-  const parsed = ({ number, text }: Entry): ParsedLine => {
-    const servers = text === undefined ? undefined : read(text);
-    return servers !== undefined && "text" in servers
-      ? { number, servers: undefined, target: servers }
-      : { number, servers };
-  };
+  const rows = new QuotedRows(foreignLineReader(defaults));
   for await (const chunk of all) {
-    for (const entry of entries.read(chunk)) yield parsed(entry);
+    for (const entry of entries.read(chunk)) yield* parsedLines(rows.add(entry));
   }
-  for (const entry of entries.end()) yield parsed(entry);
+  for (const entry of entries.end()) yield* parsedLines(rows.add(entry));
+  while (rows.isHeld) yield* parsedLines(rows.end());
+}
+
+function* parsedLines(
+  lines: Iterable<readonly [number: number, found: ReturnType<LineReader>]>,
+): Generator<ParsedLine> {
+  for (const [number, found] of lines) {
+    const isText = found !== undefined && "text" in found;
+    yield isText ? { number, servers: undefined, target: found } : { number, servers: found };
+  }
 }
 
 async function* withFirst(
@@ -137,7 +142,8 @@ export function foreignLineReader(defaults: ImportDefaults): LineReader {
   return (line) => {
     const text = line.trim(); // a byte order mark counts as white space
     if (text === "" || text.startsWith("#") || /^sep=.$/i.test(text)) return [];
-    if (/^[[\],]+$/.test(text)) return []; // brackets and commas between JSON objects are skipped
+    // brackets and commas between JSON objects are skipped, and empty rows
+    if (/^[[\],;]+$/.test(text)) return [];
     const object = trimCommas(text);
     if (object.startsWith("{")) return readObject(object, defaults);
     if (/^open (tcp|udp) /.test(text)) return readMasscanLine(text);

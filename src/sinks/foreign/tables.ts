@@ -45,8 +45,17 @@ export interface Table {
 const HOST_NAMES = [
   ...["saddr", "ip", "ip_address", "ip address", "ipaddress", "address", "addr", "host"],
   ...["hostname", "host_name", "host name", "server", "domain"],
+  ...["server ip", "server_ip", "ip-adresse"],
 ];
-const PORT_NAMES = ["sport", "port", "server_port", "server port"];
+const PORT_NAMES = [
+  "sport",
+  "port",
+  "server_port",
+  "server port",
+  "port number",
+  "tcp_port",
+  "udp_port",
+];
 /** Columns of zmap and naabu that are read, or that repeat what is. */
 const SCAN_NAMES = ["success", "timestamp-ts", "timestamp-str", "timestamp", "protocol", "blank"];
 /** The columns of `export` besides those of the record. */

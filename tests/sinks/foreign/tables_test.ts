@@ -5,6 +5,7 @@ import { csvFormat } from "../../../src/sinks/csv.ts";
 import { type ChosenColumn, STATE_NAMES } from "../../../src/sinks/foreign/tables.ts";
 import { STATE_FIELDS, STORED_FIELDS } from "../../../src/store/queries/stored_fields.ts";
 import { foreignLineReader } from "../../../src/sinks/foreign/foreign_files.ts";
+import { QuotedRows } from "../../../src/sinks/foreign/quoted_rows.ts";
 import { readAlike } from "./reading.ts";
 
 Deno.test("naabu's CSV is read by its addresses, also with repeated heads", async () => {
@@ -52,9 +53,13 @@ Deno.test("a host and a port are found by the names of columns, in any order, ca
     ["name,Host,Port,region", '"x, y",10.0.0.7,5,eu'],
     ["sep=,\nhost,ip address,port", "home,10.0.0.7,5"],
     ["\ufeffServer;Port", "10.0.0.7;5"],
+    ["id;Titel;IP-Adresse;Port;Tags", "1;A;10.0.0.7;5;eu"],
+    ["Server IP,Port Number", "10.0.0.7,5"],
+    ["ip,tcp_port\n,\n;;;;", "10.0.0.7,5"],
   ];
   for (const [head, row] of heads) {
-    assertEquals(readTable(`${head}\n${row}`).rows, ["10.0.0.7:5"], head);
+    const [server] = readTable(`${head}\n${row}`).rows;
+    assertEquals(server.split(" ")[0], "10.0.0.7:5", head);
   }
   assertEquals(readTable("id,hostname,port\n1,play.example.org,5\n2,,5\n3,a b,5\n4,x.org,0").rows, [
     ...["play.example.org:5", "?", "?", "?"],
@@ -86,6 +91,34 @@ Deno.test("a list without seen_at and protocols is the user's, whatever its colu
     ]);
   }
   assertEquals(ignored, ["name", "name"]);
+});
+
+Deno.test("a quoted cell may have line breaks, and an unclosed one is one line that cannot be read", async () => {
+  const head = "ip,port,title\n";
+  const rest = "10.0.0.8,6,B\n";
+  const right = ["10.0.0.7:5", "10.0.0.8:6"];
+  assertEquals(await readAlike(`${head}10.0.0.7,5,"A ""x\r\n\r\nb, c"\r\n${rest}`), right);
+  assertEquals(await readAlike(`${head}10.0.0.7,5,"${"a\n".repeat(990)}"\n${rest}`), right);
+  assertEquals(await readAlike(`${head}10.0.0.7,5,"A\n${rest}`), ["? 2", right[1]]);
+  const open = `10.0.0.7,5,"A\n${rest.repeat(3)}`;
+  const each = [right[1], right[1], right[1]];
+  assertEquals(await readAlike(head + open + open), ["? 2", ...each, "? 6", ...each]);
+  const many = await readAlike(`${head}10.0.0.7,5,"A\n${rest.repeat(1500)}`);
+  assertEquals([many[0], many.length, many[1500]], ["? 2", 1501, right[1]]);
+});
+
+Deno.test("unclosed quotes are read in linear time", () => {
+  for (const line of ['"', "x"]) {
+    for (const count of [3000, 6000]) {
+      let parsed = 0;
+      const rows = new QuotedRows((text) => (parsed += text.length, undefined));
+      const add = (number: number) => [...rows.add({ number, text: number === 1 ? '"' : line })];
+      let read = Array.from({ length: count }, (_, i) => add(i + 1)).flat().length;
+      while (rows.isHeld) read += [...rows.end()].length;
+      assertEquals(read, count);
+      assert(parsed <= 5 * count, `${parsed} characters of ${count}`);
+    }
+  }
 });
 
 Deno.test("columns that are not read are named, and may be chosen as tags and notes", () => {

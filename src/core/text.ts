@@ -52,25 +52,70 @@ function encodingOf([first, second]: Uint8Array): "utf-8" | "utf-16le" | "utf-16
 
 /**
  * Decodes a file that a user wrote: UTF-8, or UTF-16 with a byte order mark, as PowerShell writes it.
- * Drops the mark.
+ * Drops the mark. A line that is not UTF-8 is Windows-1252, as older spreadsheets write it.
  */
 export function decodeTextFile(bytes: Uint8Array): string {
-  return new TextDecoder(encodingOf(bytes)).decode(bytes);
+  const encoding = encodingOf(bytes);
+  return encoding === "utf-8" ? decodeLines(bytes) : new TextDecoder(encoding).decode(bytes);
 }
 
 /** Decodes a file as {@linkcode decodeTextFile} does, as a stream. */
 export async function* decodeTextStream(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncIterable<string> {
-  let decoder: TextDecoder | undefined;
-  let first = new Uint8Array();
+  let isUtf8: boolean | undefined;
+  let decoder = new TextDecoder();
+  let rest = new Uint8Array();
   for await (const chunk of chunks) {
-    const bytes = first.length === 0 ? chunk : concat(first, chunk);
-    first = new Uint8Array();
-    if (decoder === undefined && bytes.length < 2) first = Uint8Array.from(bytes);
-    else yield (decoder ??= new TextDecoder(encodingOf(bytes))).decode(bytes, { stream: true });
+    const bytes = rest.length === 0 ? chunk : concat(rest, chunk);
+    if (isUtf8 === undefined && bytes.length >= 2) {
+      decoder = new TextDecoder(encodingOf(bytes));
+      isUtf8 = decoder.encoding === "utf-8";
+    }
+    const end = isUtf8 === undefined ? 0 : isUtf8 ? endOfLines(bytes) : bytes.length;
+    const part = bytes.subarray(0, end);
+    if (end > 0) yield isUtf8 ? decodeLines(part) : decoder.decode(part, { stream: true });
+    rest = Uint8Array.from(bytes.subarray(end));
   }
-  yield (decoder ?? new TextDecoder()).decode(first);
+  yield isUtf8 === false ? decoder.decode() : decodeLines(rest);
+}
+
+/** The most bytes of a line that wait for its end. */
+const MAX_WAITING = 1 << 22;
+
+/** The end of the last whole line; in a longer one, a place between two characters of UTF-8. */
+function endOfLines(bytes: Uint8Array): number {
+  const end = bytes.lastIndexOf(LINE_FEED) + 1;
+  if (bytes.length - end <= MAX_WAITING) return end;
+  let last = bytes.length - 1;
+  while (last > bytes.length - 4 && (bytes[last] & 0xc0) === 0x80) last--;
+  return last;
+}
+
+const LINE_FEED = 0x0a;
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+const windows1252 = new TextDecoder("windows-1252");
+
+function decodeLines(bytes: Uint8Array): string {
+  const all = strictly(bytes);
+  if (all !== undefined) return all;
+  const lines: string[] = [];
+  for (let from = 0, end = 0; from < bytes.length; from = end) {
+    end = bytes.indexOf(LINE_FEED, from) + 1 || bytes.length;
+    const line = bytes.subarray(from, end);
+    lines.push(strictly(line) ?? windows1252.decode(line));
+  }
+  return lines.join("");
+}
+
+/** Decodes UTF-8; `undefined` for other bytes. */
+function strictly(bytes: Uint8Array): string | undefined {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
 }
 
 /** Decodes Latin-1: one character per byte. */

@@ -12,6 +12,35 @@ import {
   plainText,
 } from "../../src/core/text.ts";
 
+Deno.test("a line of a text file that is not UTF-8 is Windows-1252, in chunks of any size", async () => {
+  const file = Uint8Array.from([
+    ...utf8("ip;title\nä\n"),
+    0x4d,
+    0xfc,
+    0x80,
+    0x0a,
+    ...utf8("ö€\n"),
+    0xe4,
+  ]);
+  const text = "ip;title\nä\nMü€\nö€\nä";
+  assertEquals(decodeTextFile(file), text);
+  for (const size of [1, 3, file.length]) {
+    const chunks = Array.from(
+      { length: Math.ceil(file.length / size) },
+      (_, i) => file.subarray(i * size, (i + 1) * size),
+    );
+    const parts = await Array.fromAsync(decodeTextStream(ReadableStream.from(chunks)));
+    assertEquals(parts.join(""), text);
+  }
+});
+
+Deno.test("a long line without an end is decoded in parts between characters", async () => {
+  const part = utf8("ä€".repeat(1 << 20));
+  const chunks = ReadableStream.from([part.subarray(0, -1), part.subarray(-1), part]);
+  const parts = await Array.fromAsync(decodeTextStream(chunks));
+  assertEquals(parts.length > 1 && parts.join("") === "ä€".repeat(1 << 21), true);
+});
+
 Deno.test("a text file is UTF-8, or UTF-16 with a byte order mark, in chunks of any size", async () => {
   const units = [...utf16("\ufeffä 10.0.0.7:1\r\n😀")];
   const swapped = units.map((_, i) => units[i ^ 1]);

@@ -9,6 +9,7 @@ import {
   readForeignFile,
   type TargetText,
 } from "../../sinks/foreign/foreign_files.ts";
+import { namesWithoutHost } from "../../sinks/foreign/tables.ts";
 import { XmlError } from "../../sinks/foreign/xml_tags.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -91,6 +92,8 @@ async function openAll(paths: readonly string[]): Promise<ReadableStream<Uint8Ar
 interface UnreadLines {
   readonly count: number;
   readonly first: number;
+  /** The names in the first, if it may be a head without a column of a host. */
+  readonly head?: readonly string[];
 }
 
 /** The result of the import of a file. */
@@ -181,6 +184,12 @@ async function importFile(
     );
   });
   if (writer.found === 0 && unread.count > 0) {
+    if (unread.head !== undefined) {
+      throw new InputError(
+        `Cannot import "${path}": no column of a host in: ${columnsText(unread.head)}; ` +
+          "choose it with --columns host=NAME",
+      );
+    }
     throw new InputError(
       `Cannot import "${path}": ${unreadText(unread)}; supported are ${FORMATS}`,
     );
@@ -200,13 +209,17 @@ function importLines({ path, found, changed, unread, left }: ImportedFile): stri
       ? [`${path}: ignored ${countOf(left.tags, "text")} that cannot be a tag`]
       : []),
     ...(left.columns.size > 0
-      ? [`${path}: ignored the columns ${columnsText(left)}; see --columns notes=NAME,tags=NAME`]
+      ? [
+        `${path}: ignored the columns ${
+          columnsText(left.columns)
+        }; see --columns notes=NAME,tags=NAME`,
+      ]
       : []),
   ];
 }
 
-/** The names of ignored columns: the first ten, and the number of the others. */
-function columnsText({ columns }: LeftOut): string {
+/** The names of columns: the first ten, and the number of the others. */
+function columnsText(columns: Iterable<string>): string {
   const names = [...columns].map((name) => oneLine(name).slice(0, 40));
   const more = names.length - MAX_REPORTED;
   return names.slice(0, MAX_REPORTED).join(", ") + (more > 0 ? ` and ${more} more` : "");
@@ -273,7 +286,7 @@ async function readServers(
   for await (const { number, servers, target } of readForeignFile(text, defaults)) {
     const name = target && nameInLine(target.text);
     if (name !== undefined) names.push({ number, name, target: target! });
-    else if (servers === undefined) unread.count(number);
+    else if (servers === undefined) unread.count(number, target?.text);
     for (const server of servers ?? []) add(server);
     if (names.length >= LOOKUPS_AT_ONCE) await lookUp();
     if (writer.isFull) await writer.write();
@@ -287,15 +300,17 @@ class UnreadTally {
   #count = 0;
   #first = Infinity;
   #refused = 0;
+  #head: readonly string[] | undefined;
 
   constructor(private readonly path: string) {}
 
   get lines(): UnreadLines {
-    return { count: this.#count, first: this.#count === 0 ? 0 : this.#first };
+    const first = this.#count === 0 ? 0 : this.#first;
+    return { count: this.#count, first, head: this.#head };
   }
 
-  count(number: number): void {
-    this.#count++;
+  count(number: number, text?: string): void {
+    if (this.#count++ === 0 && text !== undefined) this.#head = namesWithoutHost(text);
     this.#first = Math.min(this.#first, number);
   }
 

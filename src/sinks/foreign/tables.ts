@@ -103,6 +103,13 @@ export function tableOf(line: string, chosen: readonly ChosenColumn[] = []): Tab
     : undefined;
 }
 
+/** The names in a line that may be a head, but has no column of a host. */
+export function namesWithoutHost(line: string): readonly string[] | undefined {
+  const names = SEPARATORS.map((separator) => split(line, separator).map((name) => name.trim()))
+    .find((cells) => cells.length > 1);
+  return names?.every((name) => /^\p{L}[\p{L}\d _()-]*$/u.test(name)) ? names : undefined;
+}
+
 function isHead(
   head: readonly string[],
   separator: string | undefined,

@@ -77,6 +77,12 @@ Deno.test("import keeps titles as notes and tags, and counts what it leaves out"
     assertEquals(await rows(), [[5, ["42", "eu"], "Other"], noted[1]]);
     const wrong = await run(["import", db, list, "--columns", "notes=titel"]);
     assertEquals(wrong.code, 2);
+    await Deno.writeTextFile(list, "name;Wo (intern);Port\nA;127.0.0.1;5\n");
+    const { code, stderr } = await run(["import", db, list]);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, "no column of a host in: name, Wo (intern), Port; choose it with");
+    const chosen = await run(["import", db, list, "--columns", "host=wo (intern)"]);
+    assertEquals(chosen.code, 0, chosen.stderr);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -10,6 +10,7 @@ import {
   type TargetText,
 } from "../../sinks/foreign/foreign_files.ts";
 import { namesWithoutHost } from "../../sinks/foreign/tables.ts";
+import { parseAddress } from "../../core/address.ts";
 import { XmlError } from "../../sinks/foreign/xml_tags.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -94,6 +95,8 @@ interface UnreadLines {
   readonly first: number;
   /** The names in the first, if it may be a head without a column of a host. */
   readonly head?: readonly string[];
+  /** Number of lines with a host that has no port, or with a name that has no address. */
+  readonly hosts: number;
 }
 
 /** The result of the import of a file. */
@@ -183,7 +186,8 @@ async function importFile(
         `(${countOf(writer.found, "server")} before that line, imported)`,
     );
   });
-  if (writer.found === 0 && unread.count > 0) {
+  if (writer.found === 0 && unread.count + unread.hosts > 0) {
+    if (unread.count === 0) throw new InputError(`Cannot import "${path}": ${hostsText(unread)}`);
     if (unread.head !== undefined) {
       throw new InputError(
         `Cannot import "${path}": no column of a host in: ${columnsText(unread.head)}; ` +
@@ -205,6 +209,7 @@ function importLines({ path, found, changed, unread, left }: ImportedFile): stri
     `${path}: ${countOf(found, "server")}, ` +
     `${withCommas(changed)} of them new, or newer than their rows`,
     ...(unread.count > 0 ? [`${path}: ignored ${unreadText(unread)}`] : []),
+    ...(unread.hosts > 0 ? [`${path}: ignored ${hostsText(unread)}`] : []),
     ...(left.tags > 0
       ? [`${path}: ignored ${countOf(left.tags, "text")} that cannot be a tag`]
       : []),
@@ -229,6 +234,10 @@ function unreadText({ count, first }: UnreadLines): string {
   return `${countOf(count, "line")} that cannot be read, the first in line ${first}`;
 }
 
+function hostsText({ hosts }: UnreadLines): string {
+  return `${countOf(hosts, "line")} with a host without a port (see --port) or an address`;
+}
+
 /** The import of a file as `--json` prints it. */
 function resultOf({ path, found, changed, unread, left }: ImportedFile): JsonResult<"import"> {
   return {
@@ -237,6 +246,7 @@ function resultOf({ path, found, changed, unread, left }: ImportedFile): JsonRes
     changed,
     ignored_lines: unread.count,
     first_ignored_line: unread.count > 0 ? unread.first : null,
+    ignored_hosts: unread.hosts,
     ignored_columns: [...left.columns],
     ignored_tags: left.tags,
   };
@@ -286,6 +296,7 @@ async function readServers(
   for await (const { number, servers, target } of readForeignFile(text, defaults)) {
     const name = target && nameInLine(target.text);
     if (name !== undefined) names.push({ number, name, target: target! });
+    else if (target && parseAddress(target.text) !== undefined) unread.countHost();
     else if (servers === undefined) unread.count(number, target?.text);
     for (const server of servers ?? []) add(server);
     if (names.length >= LOOKUPS_AT_ONCE) await lookUp();
@@ -300,13 +311,14 @@ class UnreadTally {
   #count = 0;
   #first = Infinity;
   #refused = 0;
+  #hosts = 0;
   #head: readonly string[] | undefined;
 
   constructor(private readonly path: string) {}
 
   get lines(): UnreadLines {
     const first = this.#count === 0 ? 0 : this.#first;
-    return { count: this.#count, first, head: this.#head };
+    return { count: this.#count, first, head: this.#head, hosts: this.#hosts };
   }
 
   count(number: number, text?: string): void {
@@ -314,10 +326,15 @@ class UnreadTally {
     this.#first = Math.min(this.#first, number);
   }
 
+  /** Counts a line that has only an address. */
+  countHost(): void {
+    this.#hosts++;
+  }
+
   /** Counts a line whose name has no address that may be used, and reports the reason. */
   refuse(number: number, error: unknown): void {
     if (!(error instanceof InputError)) throw error;
-    this.count(number);
+    this.#hosts++;
     if (++this.#refused <= MAX_REPORTED) {
       reportLine(`${this.path}: line ${number}: ${error.message}`);
     }

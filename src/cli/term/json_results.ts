@@ -140,6 +140,7 @@ export const JSON_RESULTS = {
     changed: "number of servers that were new, or newer than their row in the database",
     ignored_lines: "number of lines that cannot be read",
     first_ignored_line: "line number of the first line that cannot be read; `null`: none",
+    ignored_hosts: "number of lines with a host without a port, or with a name without an address",
     ignored_columns: "a list of the columns of tables that are not imported",
     ignored_tags: "number of texts in a column of tags that cannot be tags",
   },

@@ -92,7 +92,7 @@ Deno.test("import takes names, and reports each line whose name has no address",
   const folder = await Deno.makeTempDir();
   try {
     const list = `${folder}/a.db`;
-    const stdin = "localhost:7\n127.0.0.1:7\nLOCALHOST:7\nhello\nnowhere.invalid:7\n";
+    const stdin = "localhost:7\n127.0.0.1:7\nLOCALHOST:7\nhello\nnowhere.invalid:7\n127.0.0.9\n";
     const { code, stderr } = await run(["import", list, "-"], {
       stdin,
       permissions: [...SCAN, "--allow-net=localhost"], // the other name is not looked up
@@ -100,7 +100,8 @@ Deno.test("import takes names, and reports each line whose name has no address",
     assertEquals(code, 0, stderr);
     assertStringIncludes(stderr, "-: line 5: ");
     assertStringIncludes(stderr, "nowhere.invalid");
-    assertStringIncludes(stderr, "ignored 2 lines that cannot be read, the first in line 4");
+    assertStringIncludes(stderr, "ignored 1 line that cannot be read, the first in line 4");
+    assertStringIncludes(stderr, "ignored 2 lines with a host without a port (see --port) or an");
     const shown = await run(["history", list, "localhost:7"]);
     assertEquals(shown.code, 0, shown.stderr);
     await using database = openSqlite(list);

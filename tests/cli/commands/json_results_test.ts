@@ -104,8 +104,8 @@ Deno.test("import and prune print one object per result, with --quiet too", asyn
     const imported = await results(["import", database, rows, list, "--json", "-q"]);
     imported.forEach((one) => assertKeys("import", one));
     assertEquals(imported.map((one) => Object.values(one)), [
-      [rows, 1, 1, 1, 1, [], 0],
-      [list, 2, 1, 0, null, [], 0],
+      [rows, 1, 1, 1, 1, 0, [], 0],
+      [list, 2, 1, 0, null, 0, [], 0],
     ]);
     const ages = ["--observations", "1d", "--players", "0"];
     const pruned = await results(["prune", database, ...ages, "--json"]);

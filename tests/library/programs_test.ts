@@ -20,7 +20,7 @@ function blocks(language: string): string[] {
 const EXAMPLES = blocks("ts");
 /** The clone, and the package of the standard library that a program would load from JSR. */
 const LINKS = [ROOT, new URL("std/csv/", ROOT)].map(({ pathname }) => JSON.stringify(pathname));
-const CONFIG = blocks("json")[0].replace('"../blocksweep"', LINKS.join(", "));
+const CONFIG = blocks("json")[0].replace(/"links": \[[^\]]*\]/, `"links": [${LINKS.join(", ")}]`);
 
 /** The cache of Deno, which has the package of the standard library. */
 const CACHE: string = await cacheFolder();

@@ -1,3 +1,4 @@
+/** Covers src/sinks/foreign/tables.ts and src/sinks/foreign/quoted_rows.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { serverId } from "../../../src/core/record.ts";

@@ -47,6 +47,7 @@ const RULES: readonly (readonly [RegExp, Rule])[] = [
   [/\b(watch|crawl)\b.*>>/, { until: /watching|polled/ }],
   [/\bcampaign work\b/, { until: /: part \d+ begins/ }],
   [/\bcampaign collect\b/, { until: /collects results/, after: CAMPAIGN }],
+  [/%eth0/, { codes: [1] }], // there is no such link
   [/\b(watch|lan(?! --once))\b/, { until: /Ctrl-C/ }],
   [/\bscan 127\.16\.0\.0\/16|\b(scan|fast) 1\S+\/(8|1\d)\b/, { until: /ETA/, codes: [130] }],
 ];

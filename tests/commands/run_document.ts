@@ -116,6 +116,7 @@ async function writeFiles(folder: string): Promise<void> {
     "ntfy-token.txt": "Bearer 1\n",
     "template.json": '{ "event": "{event}", "message": "{message}" }\n',
     "email.json": '{ "title": "{name}: {event}", "body": "{message}" }\n',
+    "list.csv": "title,hostname,port,id\nLobby,192.168.1.20,25565,42\n",
     "masscan.json": '[\n{"ip": "10.0.3.7", "timestamp": "1700000000", "ports": [{"port": 19132, ' +
       '"proto": "udp", "status": "open", "reason": "none", "ttl": 64}]}\n]\n',
   };

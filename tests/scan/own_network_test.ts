@@ -26,7 +26,7 @@ interface Times {
   readonly to?: (address: number | bigint) => boolean;
 }
 
-/** A network whose packets are lost at some times, and the connections on it. */
+/** A network that loses all packets at some times, with its connections. */
 class BrokenNetwork extends FakeNetwork {
   constructor(readonly loss: Loss, readonly outages: readonly Times[]) {
     super(1);

@@ -153,7 +153,7 @@ Deno.test("a link closes the connection of a slow peer and of a flooding peer", 
     while (await link.next(Infinity) !== undefined);
     return link.end;
   };
-  /** Writes a byte each turn until the link closes the connection. */
+  /** Writes a byte every 40 ms until the link closes the connection. */
   const drip = async (conn: Deno.TcpConn) => {
     const isOpen = () => conn.write(Uint8Array.of(1)).then(() => true, () => false);
     while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 40));

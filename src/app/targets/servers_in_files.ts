@@ -115,7 +115,7 @@ export function stored({ record, row }: ImportedServer, now: number): StoredReco
     seen_at: seen,
     online: protocol !== "" && online,
     missed_scans: Math.min(wholeNumber(row?.missed_scans) ?? 0, 1e9),
-    first_seen: time(row?.first_seen),
+    first_seen: time(row?.first_seen) || now, // 0: a row without times
     probed_at: time(row?.probed_at),
     players_at: record.players === null ? null : Math.min(seen, time(row?.players_at || undefined)),
     tags: tagTexts(row?.tags).filter(isTag),

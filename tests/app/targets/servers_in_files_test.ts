@@ -25,6 +25,11 @@ Deno.test("a time of a row that is no number is replaced by that of the reply, a
   }
 });
 
+Deno.test("a row without any time was first found when it was imported", () => {
+  const { first_seen, seen_at } = stored({ record: record(1, { seen_at: 0 }), row: {} }, NOW);
+  assertEquals([first_seen, seen_at], [NOW, 0]);
+});
+
 Deno.test("tags of a row are a list, also as JSON, or words; other texts are kept for the count", () => {
   const long = "x".repeat(65);
   const values: readonly (readonly [unknown, readonly string[]])[] = [

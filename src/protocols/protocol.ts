@@ -89,6 +89,20 @@ export interface ExchangeRequest {
   readonly resend: boolean;
   /** Whether the request needs a new connection: see {@linkcode Exchange}. */
   readonly fresh?: boolean;
+  /** Encrypts the connection, which is then a new one. Default: it is not encrypted. */
+  readonly tls?: TlsRequest;
+}
+
+/** The TLS connection that a request needs. Its certificate is not verified: a status is public. */
+export interface TlsRequest {
+  /** The name to send in the handshake (SNI). Default: none, as for an address. */
+  readonly serverName?: string;
+  /**
+   * Called after the handshake, before the exchange gets the first bytes.
+   *
+   * @param sha256 The SHA-256 of the peer's certificate in DER: 64 hexadecimal digits, lower case.
+   */
+  onCertificate(sha256: string): void;
 }
 
 /** The error that is thrown into an exchange when its request got no acceptable reply in time. */
@@ -252,6 +266,17 @@ export interface Protocol<S = unknown> {
    * endpoints that did not reply in the other. Default: none.
    */
   readonly suppressedBy?: string;
+  /**
+   * Names of the protocols in which a server may reply after an update, in place of this one. A known
+   * server that no longer replies in this protocol is queried in them before it counts as missed.
+   * Default: none.
+   */
+  readonly siblings?: readonly string[];
+  /**
+   * Whether a status is too little evidence of a server, because other software sends such replies
+   * too. It makes a row only together with a reply in another protocol. Default: never.
+   */
+  isWeak?(status: S): boolean;
   /**
    * Whether a datagram has the form of a reply in this protocol. It is called only if
    * `suppressedBy` names a suppressor. A datagram of another form shows that the endpoint speaks

@@ -53,7 +53,8 @@ Deno.test("1,000 targets of /probe at once do not disturb the watch: 16 are prob
     const status = response.split(" ")[1] ?? "closed";
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
-  assert(statuses.get("200")! <= 16, `${statuses.get("200")} were probed`);
+  const probed = statuses.get("200") ?? 0; // a busy machine may refuse all of them
+  assert(probed <= 16, `${probed} were probed`);
   assertEquals([...statuses.keys()].filter((one) => !["200", "503", "closed"].includes(one)), []);
   assertStringIncludes(await get(port, probe), "\nprobe_success 1\n");
   assertStringIncludes(await health(), "HTTP/1.1 200 OK");

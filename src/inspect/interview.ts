@@ -13,6 +13,8 @@
  *   that may be forged does not count as proof.
  * - Gap: a second passes between a datagram without a reply and the first datagram of the next protocol.
  *   After a reply the next datagram may be sent at once, and connections need no gap.
+ * - Connections: an endpoint that replied over TCP is not queried in another TCP protocol, unless it is
+ *   known to speak it; after a connection that could not be opened, no other one is tried.
  * - Sockets: a protocol whose replies may lack the token uses a socket of its own until the endpoint has
  *   repeated a token. On a socket of its own, any reply counts as proof.
  *
@@ -20,6 +22,7 @@
  */
 import type { ProtocolSelection } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { isLastAt } from "../protocols/usual_ports.ts";
 import { InputError } from "../core/errors.ts";
 import type { Outcome } from "../core/record.ts";
 
@@ -42,6 +45,8 @@ export function followUpTimeout(latencyMs: number): number {
 export interface InterviewPlan extends ProtocolSelection {
   /** Protocols that are used only after a reply in another protocol. Default: none. */
   readonly followUps?: readonly Protocol[];
+  /** The port of the endpoint. Default: it has no influence on the order. */
+  readonly port?: number;
   /** Names of protocols in which the endpoint replied before. Default: none. */
   readonly known?: readonly string[];
   /**
@@ -53,6 +58,8 @@ export interface InterviewPlan extends ProtocolSelection {
   readonly echoed?: ReadonlySet<string>;
   /** Names of protocols in which the endpoint was probed before, without a reply. Default: none. */
   readonly withoutReply?: ReadonlySet<string>;
+  /** Whether the result keeps replies that are too little evidence of a server. Default: false. */
+  readonly keepsWeak?: boolean;
   /** Round-trip time, milliseconds; `null`: not known. */
   readonly latencyMs?: number | null;
   /** How long to wait for a reply while the round trip is not known, milliseconds. */
@@ -100,6 +107,8 @@ export interface InterviewEvent {
   readonly noReplySince: number | undefined;
   /** Round-trip time, milliseconds; `undefined`: it was not measured. */
   readonly latencyMs?: number;
+  /** Whether the connection could not be opened. Default: no. */
+  readonly isClosed?: boolean;
 }
 
 /**
@@ -125,6 +134,10 @@ export class Interview {
   /** Whether a datagram other than a reply in a suppressible protocol was received. */
   #isSuppressing: boolean;
   #hasReply = false;
+  /** Whether the endpoint replied over TCP, and whether it accepts no connections. */
+  #hasStreamReply = false;
+  #isClosed = false;
+  readonly #spoken: ReadonlySet<string>;
   #noReplySince: number | undefined;
   #ended: Ended | undefined;
 
@@ -133,14 +146,15 @@ export class Interview {
     this.#plan = plan;
     this.latencyMs = plan.latencyMs ?? null;
     this.#noReplySince = plan.noReplySince;
-    const spoken = namesSpoken(plan);
+    const spoken = this.#spoken = namesSpoken(plan);
     this.#isSuppressing = plan.allProtocols.some((one) =>
       spoken.has(one.name) && repliesSuppress(one)
     );
     const proved = provedNames(plan);
     this.#trusted = this.#isSuppressing ? undefined : leadProtocol(proved, plan.allProtocols);
     const late = (plan.followUps ?? []).filter((one) => !plan.protocols.includes(one));
-    this.#queue = [...inOrder(plan.protocols, spoken), ...inOrder(late, spoken)];
+    const { port } = plan;
+    this.#queue = [...inOrder(plan.protocols, spoken, port), ...inOrder(late, spoken, port)];
   }
 
   /** Why the interview ended early; `undefined` when it did not. */
@@ -172,9 +186,10 @@ export class Interview {
   }
 
   /** Records that the sighting already contains the status in a protocol. */
-  noteStatus({ name }: Protocol): void {
+  noteStatus({ name, transport }: Protocol): void {
     this.#done.add(name);
     this.#hasReply = true;
+    this.#hasStreamReply ||= transport === "tcp";
   }
 
   /** Ends the interview: nothing more is sent. */
@@ -202,7 +217,7 @@ export class Interview {
   /** Records the result of the step that {@linkcode next} returned last. */
   recordResult(
     { protocol, medium, isDetection }: Step,
-    { kind, suppresses, noReplySince, latencyMs }: InterviewEvent,
+    { kind, suppresses, noReplySince, latencyMs, isClosed = false }: InterviewEvent,
   ): void {
     const { sighted, needs } = this.#plan;
     const first = this.#done.size === 0 && sighted === undefined || protocol.name === sighted;
@@ -211,9 +226,11 @@ export class Interview {
     if (kind === "replied") this.latencyMs ??= latencyMs ?? null;
     if (kind === "replied" && !isDetection) {
       this.#hasReply = true;
+      this.#hasStreamReply ||= medium === "stream";
       if (protocol.suppressedBy !== undefined && !this.#isSuppressing) this.#trusted = protocol;
     }
     if (medium !== "stream") this.#noReplySince = noReplySince;
+    this.#isClosed ||= isClosed;
     if (kind === "cancelled") this.stop("cancelled");
     const enough = kind === "replied" || needs === "reply" && kind === "malformed";
     if (first && needs !== undefined && !enough) this.stop("unconfirmed");
@@ -221,6 +238,10 @@ export class Interview {
 
   /** Whether a protocol may be used now. Follow-ups may be used only after a reply. */
   #isDue(protocol: Protocol): boolean {
+    if (protocol.transport === "tcp") {
+      if (this.#isClosed) return false;
+      if (this.#hasStreamReply && !this.#spoken.has(protocol.name)) return false;
+    }
     return this.#hasReply || this.#plan.protocols.includes(protocol);
   }
 
@@ -317,9 +338,17 @@ function provedNames({ known = [], sighted, echoed }: InterviewPlan): ReadonlySe
   return new Set(sighted !== undefined && echoed?.has(sighted) ? [sighted, ...known] : known);
 }
 
-/** Sorts protocols: those that the endpoint speaks first, other suppressible protocols last. */
-function inOrder(protocols: readonly Protocol[], spoken: ReadonlySet<string>): Protocol[] {
-  const rank = ({ name, suppressedBy }: Protocol) =>
-    spoken.has(name) ? 0 : suppressedBy === undefined ? 1 : 2;
+/**
+ * Sorts protocols: those that the endpoint speaks first, then those that are late on this port, other
+ * suppressible protocols last.
+ */
+function inOrder(
+  protocols: readonly Protocol[],
+  spoken: ReadonlySet<string>,
+  port: number | undefined,
+): Protocol[] {
+  const isLate = (one: Protocol) => port !== undefined && isLastAt(one, port);
+  const rank = (one: Protocol) =>
+    spoken.has(one.name) ? 0 : one.suppressedBy !== undefined ? 3 : isLate(one) ? 2 : 1;
   return protocols.toSorted((a, b) => rank(a) - rank(b));
 }

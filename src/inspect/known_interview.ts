@@ -55,7 +55,9 @@ export async function runSideBySide(
     .filter(({ length }) => length > 0);
   return joined(
     await Promise.all(
-      parts.map((protocols) => runInterview({ ...plan, protocols, noReplySince }, options)),
+      parts.map((protocols) =>
+        runInterview({ ...plan, protocols, noReplySince, keepsWeak: true }, options)
+      ),
     ),
   );
 }
@@ -69,11 +71,13 @@ function withoutNeed(result: InterviewResult): InterviewResult {
 }
 
 /** The results of several interviews with one server as one. */
-function joined(results: readonly InterviewResult[]): InterviewResult {
+export function joined(results: readonly InterviewResult[]): InterviewResult {
+  const isWeak = results.every((one) => one.isWeak);
   const ends = results.map(({ ended }) => ended);
   const sent = results.flatMap(({ noReplySince = [] }) => noReplySince);
   return {
-    replies: results.flatMap(({ replies }) => replies),
+    replies: isWeak ? [] : results.flatMap(({ replies }) => replies),
+    isWeak,
     latencyMs: results.map(({ latencyMs }) => latencyMs).find((ms) => ms !== null) ?? null,
     outcomes: results.flatMap(({ outcomes }) => outcomes),
     suppressed: results.flatMap(({ suppressed }) => suppressed),

@@ -70,8 +70,13 @@ export interface RunInterviewOptions extends RetryLimits {
 
 /** The result of an interview. */
 export interface InterviewResult {
-  /** The reply of each protocol. */
+  /**
+   * The reply of each protocol; none if each is too little evidence of a server, unless the server was
+   * known.
+   */
   readonly replies: readonly ProtocolReply[];
+  /** Whether there is no reply, or each is too little evidence of a server. */
+  readonly isWeak: boolean;
   /** Round trip, milliseconds; `null` when it was not measured. */
   readonly latencyMs: number | null;
   /** The outcome of the exchange in each protocol, in the order of the exchanges. */
@@ -106,7 +111,8 @@ export async function runInterview(
   const protocols = links.stream
     ? plan.protocols
     : plan.protocols.filter(({ transport }) => transport === "udp");
-  const run = new InterviewRun(new Interview({ ...plan, protocols }), options);
+  const { port } = options.endpoint;
+  const run = new InterviewRun(new Interview({ ...plan, protocols, port }), options, plan);
   const { interview } = run;
   if (opening !== undefined) {
     const sighted = plan.protocols.find(({ name }) => name === plan.sighted)!;
@@ -128,6 +134,8 @@ export async function runInterview(
 /** An interview while it runs: its replies and outcomes so far. */
 class InterviewRun {
   readonly #replies: ProtocolReply[] = [];
+  /** Whether all replies so far are too little evidence of a server. */
+  #isWeak = true;
   readonly #outcomes: { protocol: string; outcome: Outcome<unknown> }[] = [];
   #suppresses = false;
   #isCutShort = false;
@@ -136,14 +144,19 @@ class InterviewRun {
   #wasRefused = false;
   #wasSent = false;
 
-  constructor(readonly interview: Interview, private readonly options: RunInterviewOptions) {}
+  constructor(
+    readonly interview: Interview,
+    private readonly options: RunInterviewOptions,
+    private readonly plan: Pick<InterviewPlan, "known" | "keepsWeak">,
+  ) {}
 
   get result(): InterviewResult {
     const { latencyMs, suppressed, ended, noReplySince } = this.interview;
     const exhausted = this.#exhausted || ended === "exhausted";
     const isCutShort = this.#isCutShort || exhausted || ended === "cancelled";
     return {
-      replies: this.#replies,
+      replies: this.#isWeak && !this.plan.keepsWeak ? [] : this.#replies,
+      isWeak: this.#isWeak,
       latencyMs,
       outcomes: this.#outcomes,
       suppressed,
@@ -172,7 +185,9 @@ class InterviewRun {
     const latencyMs = outcome.kind === "replied" ? outcome.latencyMs : undefined;
     if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
     const { noReplySince } = recorder;
-    this.interview.recordResult(step, { kind: outcome.kind, suppresses, noReplySince, latencyMs });
+    const isClosed = medium === "stream" && isNeverOpened(outcome);
+    const { kind } = outcome;
+    this.interview.recordResult(step, { kind, suppresses, noReplySince, latencyMs, isClosed });
     if (outcome.kind !== "replied") return;
     const { status, raw } = outcome;
     const statement = protocol.record(status);
@@ -194,9 +209,17 @@ class InterviewRun {
     const { options, interview } = this;
     if (options.optsOut?.(reply)) interview.stop("optedOut");
     if (isDetection) return;
+    this.#isWeak &&= this.#isWeakReply(protocol, status);
     options.onStatus?.(protocol, status);
     const isVerified = options.verify && interview.ended === undefined;
     this.#replies.push(isVerified ? await this.#verified(protocol, reply, status) : reply);
+  }
+
+  /** Whether a status is too little evidence: not of a server that is known to speak the protocol. */
+  #isWeakReply({ name, siblings = [], isWeak }: Protocol, status: unknown): boolean {
+    const { known = [] } = this.plan;
+    if ([name, ...siblings].some((one) => known.includes(one))) return false;
+    return isWeak?.(status) ?? false;
   }
 
   /** A reply with the result of a verification, if the verification is wanted. */
@@ -301,6 +324,18 @@ export async function queryWithRetries<S>(
       outcome.kind === "malformed" && outcome.foreign;
     if (left === 0 || isOver || isUnresponsive && stopsWithoutFirstReply) return outcome;
   }
+}
+
+/** Why a connection did not open at all. */
+const NEVER_OPENED: ReadonlySet<string | undefined> = new Set([
+  "refused",
+  "unreachable",
+  "timeout",
+]);
+
+/** Whether the connection of an exchange did not open. */
+function isNeverOpened(outcome: Outcome<unknown>): boolean {
+  return outcome.kind === "noReply" && NEVER_OPENED.has(outcome.why);
 }
 
 /** Whether an exchange failed because no descriptor was free, and not because of the server. */

@@ -107,14 +107,29 @@ export class PeerLink implements Link {
   }
 }
 
-/** Opens a link on a socket of its own, without a demultiplexer. */
+/**
+ * Opens a link on a socket of its own, without a demultiplexer.
+ *
+ * @param signal Cancels the link when it aborts.
+ */
 export function exclusiveLink(
   peer: Endpoint,
   socket: DatagramSocket,
   throttle: Throttle,
   clock: Clock,
+  signal?: AbortSignal,
 ): Link {
-  return exclusivePeerLink(peer, socket, throttle, clock, () => {});
+  const cancel = () => link.cancel();
+  const link = exclusivePeerLink(
+    peer,
+    socket,
+    throttle,
+    clock,
+    () => signal?.removeEventListener("abort", cancel),
+  );
+  signal?.addEventListener("abort", cancel, { once: true });
+  if (signal?.aborted) cancel();
+  return link;
 }
 
 /**

@@ -267,6 +267,11 @@ export interface Protocol<S = unknown> {
    */
   readonly suppressedBy?: string;
   /**
+   * Whether servers of other software may log its requests as errors. On a port that is not one of its
+   * usual ports, it is used after the other protocols of its transport. Default: false.
+   */
+  readonly lastElsewhere?: boolean;
+  /**
    * Names of the protocols in which a server may reply after an update, in place of this one. A known
    * server that no longer replies in this protocol is queried in them before it counts as missed.
    * Default: none.

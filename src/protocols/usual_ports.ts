@@ -24,6 +24,19 @@ export function hasUsualPort({ ports }: Protocol): boolean {
   return ports[4].length > 0 || ports[6].length > 0;
 }
 
+/** Whether a port is one of the usual ports of a protocol. */
+export function isUsualPort({ ports }: Protocol, port: number): boolean {
+  return ports[4].includes(port) || ports[6].includes(port);
+}
+
+/**
+ * Whether a protocol is used at a port only after the other protocols of its transport; see
+ * `lastElsewhere`.
+ */
+export function isLastAt(protocol: Protocol, port: number): boolean {
+  return protocol.lastElsewhere === true && !isUsualPort(protocol, port);
+}
+
 /** Looks up the usual ports of a protocol by name; an unknown name has none. */
 export function usualPorts(
   protocols: readonly Protocol[],

@@ -5,6 +5,7 @@
  */
 import { GAP_MS } from "../inspect/interview.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { isLastAt } from "../protocols/usual_ports.ts";
 import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/passes.ts";
 import type { ProbeKind } from "../sweep/probe_kind.ts";
 import type { Mark } from "../sweep/mark_history.ts";
@@ -63,7 +64,7 @@ export function scanPasses(selection: ScanSelection, retries: number): ScanPasse
         .map((pass) => ({ ...pass, suppressor: protocol, suppressed }))
     ),
     udp: planPasses(probed(over("udp")), retries, segmentsFor),
-    tcp: planPasses(over("tcp"), retries, segmentsFor, CONNECTION_ORDERS),
+    tcp: planPasses(lastOnesLast(over("tcp"), ports), retries, segmentsFor, CONNECTION_ORDERS),
   };
 }
 
@@ -80,6 +81,16 @@ export function planScanPasses(input: PassPlanInput): PassPlan {
     allKinds: kindsOf([...new Set([...suppressors, ...protocols])], allProtocols),
     gapMs: suppresses ? Math.max(GAP_MS, timeoutMs) : GAP_MS,
   };
+}
+
+/** Protocols in the order of their passes: last those that are late on one of their ports. */
+function lastOnesLast(
+  protocols: readonly Protocol[],
+  ports: ScanSelection["targets"]["ports"],
+): readonly Protocol[] {
+  const isLast = (one: Protocol) =>
+    ([4, 6] as const).some((bits) => ports(one.name, bits).some((port) => isLastAt(one, port)));
+  return [...protocols.filter((one) => !isLast(one)), ...protocols.filter(isLast)];
 }
 
 /** Protocols with a probe. */

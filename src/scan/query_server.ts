@@ -3,11 +3,18 @@
  *
  * @module
  */
-import { GAME_PORT } from "../protocols/usual_ports.ts";
+import { GAME_PORT, isUsualPort } from "../protocols/usual_ports.ts";
 import type { ProtocolSelection } from "../protocols/list.ts";
 import { type Endpoint, family } from "../core/address.ts";
 import type { RetryLimits } from "../inspect/converse.ts";
-import { type InterviewResult, runInterview } from "../inspect/run_interview.ts";
+import type { InterviewPlan } from "../inspect/interview.ts";
+import { joined } from "../inspect/known_interview.ts";
+import {
+  type InterviewLinks,
+  type InterviewResult,
+  runInterview,
+  type RunInterviewOptions,
+} from "../inspect/run_interview.ts";
 import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { exclusiveLink } from "../net/peer_link.ts";
@@ -50,8 +57,68 @@ export interface QueriedServer extends Pick<InterviewResult, "outcomes" | "suppr
   readonly hasOptedOut: boolean;
 }
 
+/** Time for other replies after the first one, milliseconds. */
+const OTHERS_MS = 250;
+
 /**
- * Queries one endpoint in every protocol, one after the other. Before a protocol with a suppressor
+ * The protocols that are used at the same time: those over UDP, those over TCP. On a port that is usual
+ * for none of the latter, each of them is used at once.
+ */
+function groupsOf(protocols: readonly Protocol[], port: number): (readonly Protocol[])[] {
+  const { udp = [], tcp = [] } = Object.groupBy(protocols, ({ transport }) => transport);
+  const streams = tcp.some((one) => isUsualPort(one, port)) ? [tcp] : tcp.map((one) => [one]);
+  return [udp, ...streams].filter(({ length }) => length > 0);
+}
+
+/**
+ * Runs an interview for each group of protocols at the same time. After the first reply the others have
+ * a short time for theirs. Then follow the protocols that were not used yet.
+ *
+ * @param linksOf Makes functions whose links end when a signal aborts.
+ */
+async function queryAtOnce(
+  plan: InterviewPlan,
+  allOptions: Omit<RunInterviewOptions, "links">,
+  linksOf: (signal: AbortSignal) => InterviewLinks,
+): Promise<InterviewResult> {
+  const { protocols, followUps = [] } = plan;
+  const { clock, signal, endpoint: { port } } = allOptions;
+  const options = { ...allOptions, links: linksOf(signal) };
+  const groups = groupsOf(protocols, port);
+  if (groups.length < 2) return await runInterview(plan, options);
+  const ends = groups.map(() => new AbortController());
+  const replied = new Set<number>();
+  let cancel: (() => void) | undefined;
+  const endOthers = () => ends.forEach((end, i) => replied.has(i) || end.abort());
+  const query = (group: readonly Protocol[], i: number) => {
+    const ending = AbortSignal.any([signal, ends[i].signal]);
+    return runInterview({ ...plan, protocols: group, followUps: [], keepsWeak: true }, {
+      ...options,
+      links: linksOf(ending),
+      signal: ending,
+      onStatus: (protocol, status) => {
+        if (protocol.isWeak?.(status)) return;
+        replied.add(i);
+        cancel ??= clock.after(OTHERS_MS, endOthers);
+      },
+    });
+  };
+  const found = joined(await Promise.all(groups.map(query)));
+  cancel?.();
+  const used = new Set(found.outcomes.map(({ protocol }) => protocol));
+  const usesTcp = protocols.some(({ name, transport }) => transport === "tcp" && used.has(name));
+  const more = [...protocols, ...followUps].filter(({ name, transport }) =>
+    !used.has(name) && (transport === "udp" || !usesTcp)
+  );
+  if (found.replies.length === 0 || more.length === 0 || signal.aborted) return found;
+  const { latencyMs, noReplySince } = found;
+  const known = found.replies.map(({ protocol }) => protocol);
+  const later = { ...plan, protocols: more, followUps: [], latencyMs, noReplySince, known };
+  return joined([found, await runInterview(later, options)]);
+}
+
+/**
+ * Queries one endpoint in every protocol, over UDP and TCP at the same time. Before a protocol with a suppressor
  * (`suppressedBy`), the endpoint is probed in the suppressor, even if the options do not name the
  * suppressor.
  */
@@ -59,12 +126,12 @@ export async function queryServer(
   endpoint: Endpoint,
   options: QueryServerOptions,
 ): Promise<QueriedServer> {
-  const { clock, scanId, service, open, dialer, signal, shortage } = options;
+  const { clock, scanId, service, open, dialer, shortage } = options;
   const { streamLimits = STREAM_LIMITS, allProtocols } = options;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: HOST_RATE });
   const isOptOut = optOutCheck();
   let hasOptedOut = false;
-  const found = await runInterview(options, {
+  const found = await queryAtOnce(options, {
     ...options,
     endpoint,
     requestedPort: service && GAME_PORT,
@@ -72,14 +139,14 @@ export async function queryServer(
       hasOptedOut ||= isOptOut(motdAsSent(statement));
       return false; // the interview continues, because the user named the server
     },
-    links: {
-      exclusive: () => exclusiveLink(endpoint, open(family(endpoint.address)), throttle, clock),
-      stream: (_, connectMs = streamLimits.connectMs) => {
-        const limits = { ...streamLimits, connectMs };
-        return new StreamLink(endpoint, { dialer, throttle, clock, limits, signal, shortage });
-      },
+  }, (signal) => ({
+    exclusive: () =>
+      exclusiveLink(endpoint, open(family(endpoint.address)), throttle, clock, signal),
+    stream: (_, connectMs = streamLimits.connectMs) => {
+      const limits = { ...streamLimits, connectMs };
+      return new StreamLink(endpoint, { dialer, throttle, clock, limits, signal, shortage });
     },
-  });
+  }));
   const { replies, latencyMs, outcomes, suppressed } = found;
   const requestedAs = options.requestedAs && requestText(options.requestedAs, service);
   const seenAt = Math.round(clock.wall());

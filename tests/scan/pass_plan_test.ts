@@ -56,3 +56,17 @@ Deno.test("a resumed scan counts what its earlier run visited, over each transpo
   const { pass, size, position } = state.tcp; // these passes are over
   assertEquals([pass, size, position, state.pass], [2, 256, 256, 0]);
 });
+
+Deno.test("a protocol that other servers log comes last, unless all its ports are its usual ones", () => {
+  const [slp] = PROTOCOLS.filter(({ name }) => name === "slp");
+  const noisy = { ...slp, name: "noisy", lastElsewhere: true, ports: { 4: [19132], 6: [19132] } };
+  const order = (...ports: number[]) => {
+    const targets = { addresses: ADDRESSES, protocols: [noisy, slp], ports: () => ports };
+    const limits = { retries: 0, timeoutMs: 1500 };
+    const { tcp } = planScanPasses({ ...selectionFor(targets), limits });
+    return tcp.map(({ protocol }) => protocol);
+  };
+  assertEquals(order(19132), ["noisy", "slp"]);
+  assertEquals(order(25565), ["slp", "noisy"]);
+  assertEquals(order(19132, 25565), ["slp", "noisy"]);
+});

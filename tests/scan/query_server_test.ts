@@ -21,14 +21,29 @@ import {
 const SLP = slpProtocol as Protocol;
 const named = (...names: string[]) => PROTOCOLS.filter(({ name }) => names.includes(name));
 
+/** The behaviour of an endpoint over UDP. */
+type UdpHost = Parameters<FakeNetwork["host"]>[1];
+
+/** A server that answers RakNet pings. */
+const RAKNET_HOST: UdpHost = {
+  respond(datagram) {
+    const ping = raknet.decodePing(datagram);
+    const text = new TextEncoder().encode("MCPE;A server;766;1.21.50;3;20;1;w;Survival;");
+    const pong = { advertise: false, guid: 1n, text };
+    return ping === undefined ? [] : [raknet.encodePong({ ...pong, time: ping.time })];
+  },
+};
+
 /** Queries an endpoint with the given behaviour. */
 async function query(
   door: EndpointBehaviour | ((streams: FakeStreams, endpoint: Endpoint) => EndpointBehaviour),
   over: Partial<QueryServerOptions> = {},
   at = "127.0.0.1:25565",
+  udp?: UdpHost,
 ) {
   const network = new FakeNetwork(1);
   network.record = true;
+  if (udp !== undefined) network.host(parseEndpoint(at)!, udp);
   const streams = new FakeStreams(network, 1, { ...NO_STREAM_FAULTS, delay: 20, largest: 100 });
   const endpoint = parseEndpoint(at)!;
   streams.host(endpoint, typeof door === "function" ? door(streams, endpoint) : door);
@@ -181,18 +196,11 @@ Deno.test("an old server that neither replies to a status request nor closes is 
 });
 
 Deno.test("a follow-up over TCP has the timeout of any follow-up", async () => {
-  const first: Protocol = { ...SLP, name: "raknet" };
-  const door = slpServer("vanilla");
-  const opensOnce = (streams: FakeStreams, endpoint: Endpoint): EndpointBehaviour => ({
-    accept: (peer) => {
-      streams.host(endpoint, "timeout");
-      return door.accept(peer);
-    },
-  });
-  const followed = await query(opensOnce, { protocols: [first], followUps: [SLP] });
+  const over = { protocols: named("raknet"), followUps: [SLP] };
+  const followed = await query("timeout", over, "127.0.0.1:25565", RAKNET_HOST);
   assertEquals(followed.went, ["raknet replied", "slp noReply timeout"]);
   assertEquals(followed.record!.protocols, ["raknet"]);
-  assert(followed.took > 250 && followed.took < 1000, `${followed.took}`);
+  assert(followed.took >= 250 && followed.took < 1000, `${followed.took}`);
   const { network, streams } = await query("refused", { protocols: [], followUps: [SLP] });
   assertEquals([network.sent, streams.begun], [[], []]); // without a reply there are no follow-ups
 });
@@ -202,12 +210,54 @@ Deno.test("connections neither wait for the pause between datagrams, nor shorten
   const { went, network, streams } = await query("refused", options);
   assertEquals(went, [
     "raknet noReply undefined",
-    "slp noReply refused",
     "query noReply undefined",
+    "slp noReply refused",
   ]);
   const [ping, handshake] = network.sent;
   assert(streams.begun[0].at - ping.at < 200);
   assert(handshake.at - ping.at >= 1000);
+});
+
+Deno.test("UDP and TCP are used at the same time; after a reply the other has 250 ms", async () => {
+  const protocols = named("raknet", "slp");
+  const both = await query(slpServer("vanilla"), { protocols }, "127.0.0.1:25565", RAKNET_HOST);
+  assertEquals(both.record!.protocols, ["raknet", "slp"]);
+  const { went, took } = await query(slpServer("vanilla"), { protocols });
+  assertEquals(went, ["raknet cancelled", "slp replied"]);
+  assert(took >= 250 && took < 800, `${took}`);
+  const stalled = await query(acts(), { protocols }, "127.0.0.1:25565", RAKNET_HOST);
+  assertEquals(stalled.went, ["raknet replied", "slp cancelled"]);
+  assert(stalled.took >= 250 && stalled.took < 500, `${stalled.took}`);
+});
+
+Deno.test("after a reply over TCP, protocols over UDP that were not used yet follow", async () => {
+  const protocols = named("raknet", "slp", "query");
+  const { went } = await query(slpServer("vanilla"), { protocols, retries: 0 });
+  assertEquals(went, ["raknet cancelled", "slp replied", "query noReply undefined"]);
+});
+
+Deno.test("an endpoint with a reply over TCP, or without connections, gets no other TCP protocol", async () => {
+  const first: Protocol = { ...SLP, name: "first" };
+  const protocols = [first, SLP];
+  assertEquals((await query(slpServer("vanilla"), { protocols })).went, ["first replied"]);
+  assertEquals((await query("refused", { protocols })).went, ["first noReply refused"]);
+  const elsewhere = await query("refused", { protocols }, "127.0.0.1:4000");
+  assertEquals(elsewhere.went, ["first noReply refused", "slp noReply refused"]);
+});
+
+Deno.test("a protocol that other servers log comes last on a port that is not its own", async () => {
+  const noisy: Protocol = { ...SLP, name: "noisy", lastElsewhere: true, ports: { 4: [1], 6: [1] } };
+  const { went } = await query(acts(), { protocols: [noisy, SLP], retries: 0 });
+  assertEquals(went.map((one) => one.split(" ")[0]), ["slp", "noisy"]);
+});
+
+Deno.test("a reply that is too little evidence makes a record only with another one", async () => {
+  const weak: Protocol = { ...SLP, name: "weak", siblings: ["raknet"], isWeak: () => true };
+  const protocols = [named("raknet")[0], weak];
+  const alone = await query(slpServer("vanilla"), { protocols, retries: 0 });
+  assertEquals([alone.record, alone.went.at(-1)], [undefined, "weak replied"]);
+  const both = await query(slpServer("vanilla"), { protocols }, "127.0.0.1:25565", RAKNET_HOST);
+  assertEquals(both.record!.protocols, ["raknet", "weak"]);
 });
 
 Deno.test("an aborted signal closes the connection", async () => {

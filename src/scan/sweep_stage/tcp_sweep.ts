@@ -62,12 +62,12 @@ export class TcpSweep {
   #history: MarkHistory;
   readonly #progress: TransportProgress;
   /**
-   * Endpoints with an open port that replied in another protocol or not at all. They are not probed
-   * again.
+   * Endpoints with an open port that did not reply in a protocol, by its name. They are not probed again
+   * in it.
    */
-  readonly #others: EndpointSet;
+  readonly #others: ReadonlyMap<string, EndpointSet>;
   /** The latest of them that did not reply at all, and when they were added. */
-  #slow: { readonly endpoint: Endpoint; readonly at: number }[] = [];
+  #slow: { readonly protocol: string; readonly endpoint: Endpoint; readonly at: number }[] = [];
   /** Targets that were not probed yet, because no descriptor was free. */
   readonly #unprobed: EndpointSet;
   /**
@@ -82,7 +82,8 @@ export class TcpSweep {
     this.#tables = tables;
     this.#parts = parts;
     const seed = seedOf(options.io.random);
-    this.#others = new EndpointSet(seed);
+    const streams = options.targets.protocols.filter(({ transport }) => transport === "tcp");
+    this.#others = new Map(streams.map(({ name }) => [name, new EndpointSet(seed)]));
     this.#unprobed = new EndpointSet(seed);
     tables.optedOut.onAdd((address) => this.#forgetUnprobed(address));
     this.#progress = new TransportProgress(options, "tcp");
@@ -100,7 +101,8 @@ export class TcpSweep {
       throttle,
       clock: this.#options.io.clock,
       signal,
-      skip: (target, protocol) => skipped.has(target, protocol) || this.#others.has(target),
+      skip: (target, protocol) =>
+        skipped.has(target, protocol) || this.#others.get(protocol)!.has(target),
       backlogged: () => sightings.isFull,
       visit: (protocol, target) => this.#visit(this.#named(protocol), target),
       progress,
@@ -142,7 +144,9 @@ export class TcpSweep {
       },
       before: (time) => this.#history.before(time),
       forget: (time) => {
-        for (const { endpoint, at } of this.#slow) if (at >= time) this.#others.delete(endpoint);
+        for (const { protocol, endpoint, at } of this.#slow) {
+          if (at >= time) this.#others.get(protocol)!.delete(endpoint);
+        }
       },
     });
   }
@@ -253,10 +257,10 @@ export class TcpSweep {
     else optOuts.take(sighting);
   }
 
-  #addSlow(endpoint: Endpoint): void {
+  #addSlow({ name: protocol }: Protocol, endpoint: Endpoint): void {
     const at = this.#options.io.clock.now();
-    this.#others.add(endpoint);
-    this.#slow.push({ endpoint, at });
+    this.#others.get(protocol)!.add(endpoint);
+    this.#slow.push({ protocol, endpoint, at });
     if (at - this.#slow[0].at <= 2 * KEPT_MARKS_MS) return;
     this.#slow = this.#slow.filter((one) => at - one.at <= KEPT_MARKS_MS);
   }
@@ -265,6 +269,11 @@ export class TcpSweep {
     const { clock, state: { tcp: { counts } } } = this.#options.io;
     switch (outcome.kind) {
       case "replied":
+        if (protocol.isWeak?.(outcome.status)) {
+          counts.invalid++;
+          this.#others.get(protocol.name)!.add(target);
+          break;
+        }
         counts.valid++;
         this.#take({
           endpoint: target,
@@ -279,13 +288,13 @@ export class TcpSweep {
         break;
       case "malformed":
         counts.invalid++;
-        this.#others.add(target);
+        this.#others.get(protocol.name)!.add(target);
         break;
       case "noReply":
         counts.unresponsive++;
         // TCP resends lost packets. A host that did not reply in this time is therefore not probed
         // again.
-        if (outcome.why === "slow") this.#addSlow(target);
+        if (outcome.why === "slow") this.#addSlow(protocol, target);
     }
   }
 }

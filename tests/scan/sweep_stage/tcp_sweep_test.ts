@@ -353,3 +353,40 @@ Deno.test("an inspection waits for a descriptor, and no row is lost", async () =
   assertEquals([end.reason, verdict.faults], ["done", []]);
   assert(refused > 200);
 });
+
+Deno.test("an endpoint that did not reply in one protocol is probed in the other, and not again in it", async () => {
+  const other: Protocol<string> = {
+    ...toy,
+    name: "other",
+    *exchange() {
+      return yield* request(Uint8Array.of(9), ([first]) => {
+        if (first !== 8) throw new Malformed("answer", 0);
+        return "other";
+      }, { resend: false });
+    },
+  };
+  const result = await scanToy({
+    protocols: [toy as Protocol, other as Protocol],
+    range: { start: BASE, end: BASE + 4 },
+    prepare: (_network, _hosts, streams) => {
+      streams.host(at(1), door((question) => question === 9 ? [{ bytes: Uint8Array.of(8) }] : []));
+      streams.host(at(2), http);
+      streams.host(at(3), modern);
+    },
+  });
+  assertEquals(result.rows.map(({ protocol }) => protocol).toSorted(), ["other", "slp"]);
+  const to = (last: number) =>
+    result.streams.begun.filter(({ to }) => to.address === at(last).address).length;
+  assertEquals([1, 2, 3].map(to), [2, 2, 1]);
+});
+
+Deno.test("a reply that is too little evidence gives no row, and is not requested again", async () => {
+  const weak = { ...toy, isWeak: () => true } as Protocol;
+  const result = await scanToy({
+    protocols: [weak],
+    range: { start: BASE, end: BASE + 2 },
+    prepare: (_network, _hosts, streams) => streams.host(at(1), modern),
+  });
+  assertEquals([result.rows, result.state.tcp.counts.invalid], [[], 1]);
+  assertEquals(result.streams.begun.filter(({ to }) => to.address === at(1).address).length, 1);
+});

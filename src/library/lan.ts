@@ -29,7 +29,7 @@ export interface LanOptions extends CommonOptions {
    */
   readonly ports?: string;
   /**
-   * Whether the sweep for dedicated Java servers is omitted. Default: networks of /22 and smaller
+   * Whether the sweep for dedicated servers is omitted. Default: networks of /22 and smaller
    * are swept.
    */
   readonly noSweep?: boolean;
@@ -43,7 +43,7 @@ export interface LanOptions extends CommonOptions {
  * Discovers the servers on the networks of this machine, and yields a record of each server as soon as
  * the server is found. When the loop is left, the sockets are closed.
  *
- * RakNet servers reply to a broadcast, Java worlds announce themselves, and dedicated Java servers are
+ * RakNet servers reply to a broadcast, Java worlds announce themselves, and dedicated servers are
  * found by a sweep of the private networks. Needs `--allow-net`, `--allow-sys=networkInterfaces`,
  * `--allow-env` and `--allow-read`, and `"unstable": ["net"]` in deno.json.
  *
@@ -84,7 +84,7 @@ async function run(options: LanOptions, { add, left }: Results<ServerRecord>): P
   });
   refusals.forEach((code) => note(`the system refused to send or to listen: ${code}`));
   if (unswept === 0 || signal.aborted) return;
-  note(`${countOf(unswept, "host")} not swept for Java servers: the time of onceMs was over`);
+  note(`${countOf(unswept, "connection")} of the sweep not made: the time of onceMs was over`);
 }
 
 const LISTEN_TIME = time({ ms: 1, text: "1 ms" });

@@ -42,7 +42,7 @@ Deno.test("lan() ends after its sweep, or reports the hosts that a shorter time 
   const onNote = (line: string) => notes.push(line);
   await discovered(network, { onceMs: 100, onNote });
   assertEquals(notes.map((note) => note.replace(/[\d,]+/, "N")), [
-    "N hosts not swept for Java servers: the time of onceMs was over",
+    "N connections of the sweep not made: the time of onceMs was over",
   ]);
   await discovered(network, { onNote });
   assertEquals(notes.length, 1);

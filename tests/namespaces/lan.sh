@@ -172,11 +172,11 @@ connects() {
 check "dedicated Java servers are queried by Query too" grep -q '"host":"10.77.0.2","port":25565.*"protocols":\["slp","query"\]' "$folder/found.ndjson"
 check "an address that opted out gets no connection" [ "$(connects '10\.77\.0\.4')" -eq 0 ]
 check "the broadcast address gets no connection" [ "$(connects '10\.77\.0\.255')" -eq 0 ]
-check "a large network is skipped" grep -q '^blocksweep: not swept for Java servers: large 10.78.0.0/16: larger than /22' "$folder/found.err"
+check "a large network is skipped" grep -q '^blocksweep: not swept for dedicated servers: large 10.78.0.0/16: larger than /22' "$folder/found.err"
 check "a network of containers is skipped" grep -q 'docker0 172.17.0.0/24: a network of containers' "$folder/found.err"
 [ "$tunnel" -eq 0 ] ||
   check "a tunnel is skipped" grep -q 'wg0 10.79.0.0/24: a tunnel' "$folder/found.err"
-check "--once ends the sweep, and a line reports it" grep -q 'hosts not swept for Java servers' "$folder/once.err"
+check "--once ends the sweep, and a line reports it" grep -q 'connections of the sweep not made' "$folder/once.err"
 check "a ping is sent to the limited broadcast address" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.19132: UDP, length 33' 3
 check "a ping is sent to the directed broadcast address" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.255\.19132: UDP, length 33' 3
 check "a NetherNet request is sent to the limited broadcast address" sent '10\.77\.0\.1\.[0-9]+ > 255\.255\.255\.255\.7551: UDP, length 64' 2

@@ -14,17 +14,17 @@ import {
   broadcastProtocol,
   discover,
   type DiscoverySetup,
-  type JavaNetworks,
   type LanEnd,
   type LocalLink,
   type LocalNetwork,
   LONGEST_ANNOUNCEMENT,
+  type SweptNetworks,
 } from "../../scan/lan/mod.ts";
 import { optOutCheck } from "../../targets/shipped_lists.ts";
 import type { WrittenPorts } from "../../targets/ports.ts";
 import { type CallContext, networkOf } from "../call_context.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import { javaNetworks, localNetworks } from "./local_networks.ts";
+import { localNetworks, sweptNetworks } from "./local_networks.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
 import { nonceOf, seedOf } from "../../scan/random_numbers.ts";
 
@@ -36,8 +36,8 @@ const MAX_PORTS = 64;
 /** A discovery that is ready to run. */
 export interface PreparedDiscovery extends Pick<DiscoverySetup, "networks" | "ports" | "optedOut"> {
   readonly options: OptionsOf<"lan">;
-  /** The networks that are swept for Java servers; `undefined`: none. */
-  readonly java: JavaNetworks | undefined;
+  /** The networks that are swept for dedicated servers; `undefined`: none. */
+  readonly swept: SweptNetworks | undefined;
   readonly network: Network;
 }
 
@@ -56,11 +56,11 @@ export async function prepareDiscovery(
   const interfaces = network.local.interfaces();
   const networks = localNetworks(interfaces);
   const optedOut = await network.optOuts.read();
-  const java = noSweep ? undefined : javaNetworks(interfaces);
-  for (const skipped of quiet ? [] : java?.skipped ?? []) {
-    context.warn(`blocksweep: not swept for Java servers: ${skipped}`);
+  const swept = noSweep ? undefined : sweptNetworks(interfaces);
+  for (const skipped of quiet ? [] : swept?.skipped ?? []) {
+    context.warn(`blocksweep: not swept for dedicated servers: ${skipped}`);
   }
-  if (networks.length > 0) return { options, networks, ports, optedOut, java, network };
+  if (networks.length > 0) return { options, networks, ports, optedOut, swept, network };
   throw new InputError("Cannot search the LAN: this machine has no network");
 }
 
@@ -70,7 +70,7 @@ export interface RunDiscoveryOptions extends
     DiscoverySetup,
     "continuous" | "listenMs" | "servers" | "onServer" | "signal" | "shortage"
   > {
-  /** Maximum duration of the sweep for Java servers, milliseconds. */
+  /** Maximum duration of the sweep for dedicated servers, milliseconds. */
   readonly sweepMs: number;
 }
 
@@ -79,7 +79,7 @@ export async function discoverServers(
   prepared: PreparedDiscovery,
   { sweepMs, ...run }: RunDiscoveryOptions,
 ): Promise<LanEnd> {
-  const { network, networks, ports, optedOut, java, options } = prepared;
+  const { network, networks, ports, optedOut, swept, options } = prepared;
   const { allProtocols, noPlayers } = options;
   const seed = seedOf(randomBytes);
   return await discover({
@@ -92,7 +92,7 @@ export async function discoverServers(
     players: !noPlayers,
     protocol: broadcastProtocol(allProtocols),
     protocols: usualProtocols(allProtocols),
-    sweep: java && { networks: java.swept, maxMs: sweepMs, seed, dialer: network.dialer },
+    sweep: swept && { networks: swept.swept, maxMs: sweepMs, seed, dialer: network.dialer },
     timeoutMs: TIMEOUT_MS,
     retries: 1,
     optsOut: optOutCheck(),

@@ -5,11 +5,11 @@
  */
 import { isLinkLocal, parseAddress, parseIpv4 } from "../../core/address.ts";
 import {
-  chooseJavaNetworks,
-  type JavaNetworks,
+  chooseSweptNetworks,
   type LocalInterface,
   type LocalLink,
   type LocalNetwork,
+  type SweptNetworks,
 } from "../../scan/lan/mod.ts";
 
 /** The IPv4 networks of this machine, without loopback, and its IPv6 links. */
@@ -46,9 +46,9 @@ function withIpv6(interfaces: readonly Deno.NetworkInterfaceInfo[]) {
     }));
 }
 
-/** The IPv4 networks that are swept for Java servers, and why others are not. */
-export function javaNetworks(interfaces: readonly Deno.NetworkInterfaceInfo[]): JavaNetworks {
-  return chooseJavaNetworks(withIpv4(interfaces));
+/** The IPv4 networks that are swept for dedicated servers, and why others are not. */
+export function sweptNetworks(interfaces: readonly Deno.NetworkInterfaceInfo[]): SweptNetworks {
+  return chooseSweptNetworks(withIpv4(interfaces));
 }
 
 function withIpv4(interfaces: readonly Deno.NetworkInterfaceInfo[]): LocalInterface[] {

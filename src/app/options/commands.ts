@@ -121,8 +121,9 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "lan [options]",
     purpose: "find servers and open worlds on the networks of this machine",
     note:
-      "To find dedicated Java servers, lan connects to port 25565 of each address of the machine's\n" +
-      "private networks, unless a network is larger than /22. It lists the networks that it skips.\n" +
+      "To find dedicated servers, lan connects to TCP ports 25565 and 19132 of each address of the\n" +
+      "machine's private networks, unless a network is larger than /22. It lists the networks that it\n" +
+      "skips.\n" +
       "It omits addresses in the opt-out file. To read that file, it needs --allow-read and --allow-env.",
     examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
   },

@@ -103,16 +103,18 @@ function countNetworks(networks: readonly (LocalNetwork | LocalLink)[]): number 
   return networks.filter((network) => !("zone" in network)).length || networks.length;
 }
 
-/** Prints the numbers of servers found and of hosts not swept. */
+/** Prints the numbers of servers found and of connections not made. */
 function reportCounts(servers: number, networks: number, { unswept }: LanEnd): void {
   reportLine(`${countOf(servers, "server")} on ${countOf(networks, "network")}`);
   if (unswept === 0) return;
-  reportLine(`${countOf(unswept, "host")} not swept for Java servers: the time of --once was over`);
+  reportLine(
+    `${countOf(unswept, "connection")} of the sweep not made: the time of --once was over`,
+  );
 }
 
 /** Reports the effect of a shortage of descriptors; returns the exit code. */
 function reportShortage({ short }: LanEnd): number {
-  const swept = short === 0 ? "" : ` (${countOf(short, "host")} not swept for Java servers)`;
+  const swept = short === 0 ? "" : ` (${countOf(short, "connection")} of the sweep not made)`;
   reportLine(
     `blocksweep: results are incomplete for lack of descriptors${swept}; raise the limit ` +
       "(ulimit -n)",

@@ -125,6 +125,7 @@ export class Discovery {
       from.address,
       LIFETIME_MS.raknet,
       verified,
+      protocol.name,
     );
     if (server === undefined || content === undefined) return true;
     const at = clock.now();
@@ -146,8 +147,9 @@ export class Discovery {
     const server = this.interviews.due(key, from.address, LIFETIME_MS.nethernet, true);
     if (server === undefined) return;
     const latencyMs = this.options.clock.now() - this.#requestedAt;
+    if (server.row?.protocols.some((one) => one !== reply.protocol)) return; // it tells more itself
     const endpoint = { ...from };
-    this.interviews.list(server, { endpoint, replies: [reply], latencyMs });
+    this.interviews.queryWorld(server, { endpoint, replies: [reply], latencyMs });
   }
 
   /** Processes the announcement of a Java world. */

@@ -33,8 +33,8 @@ export interface LocalLink {
   readonly networks: readonly Range[];
 }
 
-/** Options of the sweep for dedicated Java servers. Broadcasts do not find these servers. */
-export interface JavaSweepOptions {
+/** Options of the sweep for dedicated servers over TCP. Broadcasts do not find these servers. */
+export interface LanSweepOptions {
   /** The networks to sweep: /22 or smaller, but not smaller than /30. */
   readonly networks: readonly LocalNetwork[];
   /** How long the sweep may take, milliseconds. */
@@ -66,10 +66,10 @@ export interface DiscoverySetup extends RetryLimits, ProtocolSelection {
    * are not received.
    */
   readonly openGroup?: (bits: 4 | 6) => Promise<DatagramSocket>;
-  /** Opens a TCP connection to a Java server. Default: Java worlds are not queried. */
+  /** Opens a TCP connection to a server. Default: servers are not queried over TCP. */
   readonly dial?: (endpoint: Endpoint, signal: AbortSignal) => Link;
-  /** Options of the sweep for dedicated Java servers. Default: no sweep. */
-  readonly sweep?: JavaSweepOptions;
+  /** Options of the sweep for dedicated servers. Default: no sweep. */
+  readonly sweep?: LanSweepOptions;
   /** Addresses that opted out. They get no row, and no datagrams except broadcasts. */
   readonly optedOut?: readonly Range[];
   /** 31 random bits. A pong that repeats these bits is a reply to a ping of this discovery. */
@@ -103,9 +103,9 @@ export function broadcastProtocol(
 export interface LanEnd {
   /** Number of probes sent. */
   readonly sent: number;
-  /** Number of addresses that the sweep for dedicated Java servers did not reach in time. */
+  /** Number of connections of the sweep for dedicated servers that the time did not suffice for. */
   readonly unswept: number;
-  /** Number of addresses that the sweep skipped because no descriptor was free. */
+  /** Number of connections of the sweep that were not tried because no descriptor was free. */
   readonly short: number;
   /** Error codes of sends and sockets that the system refused. */
   readonly refusals: readonly string[];

@@ -17,7 +17,9 @@ const MAX_OF_ADDRESS = 32;
 /** One server, listed or not yet confirmed by an interview. */
 export interface FoundServer {
   /** Unique key: the endpoint as text, or the NetherNet id. */
-  readonly key: string;
+  key: string;
+  /** The key before {@linkcode FoundServers.join}. */
+  earlierKey?: string;
   /** Source address of the server's first datagram. */
   readonly address: Address;
   /** How long the server stays listed without a new datagram, milliseconds. */
@@ -61,6 +63,8 @@ export interface Listed {
  */
 export class FoundServers {
   readonly #all = new Map<string, FoundServer>();
+  /** The keys that servers have got in place of others. */
+  readonly #joined = new Map<string, string>();
   readonly #ofAddress = new Map<Address, number>();
   /** The listed server with each identity. */
   readonly #holders = new Map<string, FoundServer>();
@@ -78,7 +82,7 @@ export class FoundServers {
     lifetimeMs: number,
     now: number,
   ): FoundServer | undefined {
-    const known = this.#all.get(key);
+    const known = this.#all.get(this.#joined.get(key) ?? key);
     if (known !== undefined) return known;
     const ofAddress = this.#ofAddress.get(address) ?? 0;
     if (this.#all.size >= MAX_SERVERS || ofAddress >= MAX_OF_ADDRESS) return undefined;
@@ -95,6 +99,26 @@ export class FoundServers {
     this.#all.set(key, server);
     this.#ofAddress.set(address, ofAddress + 1);
     return server;
+  }
+
+  /**
+   * Gives a server another key. If there is a server with that key, the two are one: it stays, and the
+   * first one is removed.
+   *
+   * @returns The server with the key.
+   */
+  join(server: FoundServer, key: string): FoundServer {
+    if (server.key === key || !this.#all.has(server.key)) return server;
+    const { key: earlierKey } = server;
+    const other = this.#all.get(key);
+    if (other === undefined) this.#all.delete(earlierKey);
+    else this.#remove(server);
+    const stays = other ?? server;
+    if (stays.earlierKey !== undefined) this.#joined.delete(stays.earlierKey);
+    [stays.key, stays.earlierKey] = [key, earlierKey];
+    this.#all.set(key, stays);
+    this.#joined.set(earlierKey, key);
+    return stays;
   }
 
   /** Stores a server's record, unless the server is listed at another address. */
@@ -146,8 +170,9 @@ export class FoundServers {
   }
 
   #remove(server: FoundServer): void {
-    const { key, address } = server;
+    const { key, earlierKey, address } = server;
     this.#all.delete(key);
+    if (earlierKey !== undefined) this.#joined.delete(earlierKey);
     const left = this.#ofAddress.get(address)! - 1;
     if (left > 0) this.#ofAddress.set(address, left);
     else this.#ofAddress.delete(address);

@@ -4,7 +4,14 @@
  *
  * @module
  */
-import { type Address, type Endpoint, isLinkLocal, parseHost } from "../../core/address.ts";
+import {
+  type Address,
+  type Endpoint,
+  family,
+  formatEndpoint,
+  isLinkLocal,
+  parseHost,
+} from "../../core/address.ts";
 import { inspect } from "../../inspect/inspect.ts";
 import { queryWithRetries } from "../../inspect/run_interview.ts";
 import { mergeReplies } from "../../inspect/merge.ts";
@@ -18,7 +25,7 @@ import {
 } from "../../protocols/lan/mod.ts";
 import { AddressSignals } from "../opt_outs/address_signals.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
-import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
+import { motdAsSent, type Protocol, type Statement } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import type { FoundServer } from "./found_servers.ts";
@@ -35,6 +42,19 @@ export interface Findings {
   readonly endpoint: Endpoint;
   readonly replies: readonly ProtocolReply[];
   readonly latencyMs: number | null;
+  /** The key that the server has from now on. Default: that of its first datagram. */
+  readonly key?: string;
+}
+
+/** What two replies in one protocol say, as one statement. The values of the first one are preferred. */
+function bothStatements(first: Statement, second: Statement): Statement {
+  const values = Object.entries(first.columns).filter(([, value]) => value !== null);
+  return {
+    ...first,
+    columns: { ...second.columns, ...Object.fromEntries(values) },
+    flags: [...new Set([...first.flags, ...second.flags])],
+    facts: { ...second.facts, ...first.facts },
+  };
 }
 
 /** Interviews servers, and lists those that have not opted out. */
@@ -93,6 +113,8 @@ export class LanInterviews {
   /**
    * Records a datagram of a server.
    *
+   * @param protocol The protocol of the datagram, if a server whose row does not name it is interviewed
+   * again at once.
    * @returns The server with this key; `undefined` when no interview of the server is due.
    */
   due(
@@ -100,6 +122,7 @@ export class LanInterviews {
     address: Address,
     lifetimeMs: number,
     verified: boolean,
+    protocol?: string,
   ): FoundServer | undefined {
     const { servers, clock, continuous } = this.options;
     if (this.isOptedOut(address)) return undefined;
@@ -108,7 +131,9 @@ export class LanInterviews {
     if (server === undefined || server.address !== address) return undefined;
     if (verified) server.seenAt = now;
     if (servers.isSettled(server)) return undefined;
-    const pause = !continuous ? Infinity : server.row?.protocols.length === 1 ? 0 : REFRESH_MS;
+    const spoken = server.row?.protocols ?? [];
+    const isNews = protocol !== undefined && server.row && !spoken.includes(protocol);
+    const pause = isNews ? 0 : !continuous ? Infinity : spoken.length === 1 ? 0 : REFRESH_MS;
     return now - server.interviewedAt >= pause ? server : undefined;
   }
 
@@ -139,9 +164,11 @@ export class LanInterviews {
     });
   }
 
-  #found(server: FoundServer, { endpoint, replies, latencyMs }: Findings, at: number): void {
+  #found(found: FoundServer, { endpoint, replies, latencyMs, key }: Findings, at: number): void {
     const { options } = this;
     const { clock, servers, scanId, allProtocols } = options;
+    const server = key === undefined ? found : servers.join(found, key);
+    if (server !== found && server.row !== undefined) return; // it is listed already
     if (this.isOptedOut(server.address)) return;
     if (replies.some((reply) => this.takeOptOut(server.address, reply))) return;
     const seenAt = Math.round(clock.wall() - (clock.now() - at));
@@ -184,9 +211,39 @@ export class LanInterviews {
     );
   }
 
-  /** Lists a server without an interview. Its reply contains all known values. */
-  list(server: FoundServer, findings: Findings): void {
-    this.#start(server, () => Promise.resolve(findings));
+  /**
+   * Queries the world of a NetherNet response on the port that players type. The world stays at the port
+   * of its response if that port does not reply.
+   */
+  queryWorld(server: FoundServer, response: Findings): void {
+    this.#start(server, (known, signal) => this.#queryWorld(response, known, signal));
+  }
+
+  async #queryWorld(
+    response: Findings,
+    protocols: readonly Protocol[],
+    signal: AbortSignal,
+  ): Promise<Findings> {
+    const { dial, timeoutMs } = this.options;
+    const { endpoint: { address, zone }, replies: [own] } = response;
+    const protocol = protocols.find(({ name }) => name === own.protocol);
+    if (protocol === undefined || dial === undefined) return response;
+    for (const port of protocol.ports[family(address)]) {
+      const endpoint = { address, port, zone };
+      const open = () => Promise.resolve(dial(endpoint, signal));
+      const how = { endpoint, open, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
+      const outcome = await queryWithRetries(protocol, how, {
+        ...this.options,
+        signal,
+        retries: 0,
+      });
+      if (outcome.kind !== "replied") continue;
+      const { latencyMs, status, raw } = outcome;
+      const statement = bothStatements(protocol.record(status), own.statement);
+      const replies = [{ protocol: protocol.name, statement, raw }];
+      return { endpoint, replies, latencyMs, key: formatEndpoint(endpoint) };
+    }
+    return response;
   }
 
   async #inspect(
@@ -210,6 +267,7 @@ export class LanInterviews {
       links: {
         shared: () => demultiplexer.link(endpoint, socket),
         exclusive: () => demultiplexer.exclusiveLink(endpoint, options.open(networks[socket])),
+        stream: options.dial && (() => options.dial!(endpoint, signal)),
       },
       optedOut: () => this.isOptedOut(endpoint.address),
       optsOut: (reply) => this.#isOptOut(reply),

@@ -1,6 +1,6 @@
 /**
  * Finds servers on the local networks: broadcasts probes, listens for announcements of Java worlds,
- * sweeps for dedicated Java servers, and interviews each server that was found.
+ * sweeps for dedicated servers, and interviews each server that was found.
  *
  * @module
  */
@@ -10,16 +10,16 @@ import { isOutOfDescriptors } from "../../net/file_descriptors.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import { Demultiplexer } from "../../net/demultiplexer.ts";
 import { HOST_RATE, Throttle } from "../../net/throttle.ts";
+import { hasUsualPort } from "../../protocols/usual_ports.ts";
 import { LAN_PROTOCOLS } from "../../protocols/lan/mod.ts";
-import type { ServerRecord } from "../../core/record.ts";
 import { Discovery } from "./broadcast_discovery.ts";
 import { LanInterviews } from "./lan_interviews.ts";
-import { JavaSweep } from "./java_sweep.ts";
+import { LanSweep } from "./lan_sweep.ts";
 import { refusalOf } from "./system_refusals.ts";
 import type { DiscoverySetup, LanEnd, LocalLink, LocalNetwork } from "./discovery_setup.ts";
 
 export { ANNOUNCEMENT_GROUPS, LONGEST_ANNOUNCEMENT, worldTitle } from "../../protocols/lan/mod.ts";
-export * from "./java_networks.ts";
+export * from "./swept_networks.ts";
 export * from "./found_servers.ts";
 export * from "./discovery_setup.ts";
 
@@ -37,8 +37,8 @@ const LATER_PING_EVERY_MS = 3000;
 const LINKS_AFTER_MS = 500;
 /** Interval between NetherNet requests, milliseconds, as in Bedrock clients. */
 const REQUEST_EVERY_MS = 2000;
-/** In a continuous discovery, the interval between queries of a dedicated Java server, milliseconds. */
-const REFRESH_JAVA_MS = 15_000;
+/** In a continuous discovery, the interval between queries of a server that the sweep found, milliseconds. */
+const REFRESH_SWEPT_MS = 15_000;
 
 /** Runs a discovery until the time limit, then waits until all interviews have ended. */
 export async function discover(options: DiscoverySetup): Promise<LanEnd> {
@@ -61,12 +61,12 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   const cancelLinks = () => options.continuous && demultiplexer.cancel();
   signal.addEventListener("abort", cancelLinks, { once: true });
   const end = clock.now() + listenMs;
-  const java = javaSweep(interviews, discovery, options);
+  const sweep = lanSweep(interviews, discovery, options);
   const work = async () => {
     await Promise.all([
       ping(discovery, options, end),
       request(discovery, options, end),
-      java && sweepJava(java, options),
+      sweep && runSweep(sweep, options),
     ]);
     await interviews.pool.idle();
   };
@@ -78,46 +78,52 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   for (const [i, { errors }] of sockets.entries()) {
     if (!("zone" in networks[i])) { for (const code of errors.send.keys()) refusals.add(code); }
   }
-  const { sent = 0, unswept = 0, short = 0 } = java ?? {};
+  const { sent = 0, unswept = 0, short = 0 } = sweep ?? {};
   return { sent: discovery.sent + sent, unswept, short, refusals: [...refusals] };
 }
 
-/** The sweep for dedicated Java servers, if the options request one. */
-function javaSweep(
+/** The sweep for dedicated servers over TCP, if the options request one. */
+function lanSweep(
   interviews: LanInterviews,
   discovery: Discovery,
   options: DiscoverySetup,
-): JavaSweep | undefined {
-  const slp = options.protocols.find(({ name }) => name === "slp");
-  if (options.sweep === undefined || slp === undefined) return undefined;
-  return new JavaSweep(
+): LanSweep | undefined {
+  const streams = options.protocols.filter((one) => one.transport === "tcp" && hasUsualPort(one));
+  if (options.sweep === undefined || streams.length === 0) return undefined;
+  return new LanSweep(
     options,
     options.sweep,
-    slp,
+    streams,
     interviews,
     (sighting) => discovery.receiveSighting(sighting),
   );
 }
 
 /** Sweeps once. In a continuous discovery, the found servers are then queried at regular intervals. */
-async function sweepJava(java: JavaSweep, options: DiscoverySetup): Promise<void> {
+async function runSweep(sweep: LanSweep, options: DiscoverySetup): Promise<void> {
   const { clock, signal, continuous, servers } = options;
-  await java.run();
+  await sweep.run();
   while (continuous && !signal.aborted) {
-    await sleep(clock, REFRESH_JAVA_MS, signal);
-    const found = servers.listed().filter(({ row }) => isSwept(row));
-    await Promise.all(
-      found.map(({ row: { host, port } }) => java.refresh({ ...parseHost(host)!, port })),
-    );
+    await sleep(clock, REFRESH_SWEPT_MS, signal);
+    const found = servers.listed().flatMap(({ row: { host, port, protocols } }) => {
+      const protocol = sweptProtocol(protocols, options);
+      return protocol === undefined ? [] : { protocol, endpoint: { ...parseHost(host)!, port } };
+    });
+    await Promise.all(found.map(({ protocol, endpoint }) => sweep.refresh(protocol, endpoint)));
   }
 }
 
 /**
- * Whether the sweep found the server. Other servers are announced worlds, which are queried after
- * each announcement.
+ * The protocol in which the sweep found a server; `undefined` for others: announced worlds and servers
+ * that reply to pings are queried after each of their datagrams.
  */
-function isSwept({ protocols }: ServerRecord): boolean {
-  return protocols.includes("slp") && !protocols.includes(LAN_PROTOCOLS.announcement);
+function sweptProtocol(
+  spoken: readonly string[],
+  { protocols, protocol: { name: pinged } }: DiscoverySetup,
+): string | undefined {
+  if (spoken.includes(LAN_PROTOCOLS.announcement) || spoken.includes(pinged)) return undefined;
+  return protocols.find(({ name, transport }) => transport === "tcp" && spoken.includes(name))
+    ?.name;
 }
 
 /** Opens a socket in each network. A link that the system refuses is skipped without a report. */

@@ -272,7 +272,7 @@ export const OUTPUT = {
     {
       name: "no-sweep",
       commands: ["lan"],
-      help: "do not sweep the networks for dedicated Java servers (port 25565)",
+      help: "do not sweep the networks for dedicated servers over TCP",
     },
   ],
 } as const satisfies OptionGroup;

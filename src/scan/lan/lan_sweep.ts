@@ -1,5 +1,5 @@
 /**
- * Finds dedicated Java servers on the local networks: one sweep with Server List Pings.
+ * Finds dedicated servers on the local networks that reply over TCP: one sweep for each protocol.
  *
  * @module
  */
@@ -23,20 +23,22 @@ import {
   type PassOptions,
   type PassProgress,
   runPasses,
+  spaceOf,
 } from "../../sweep/passes.ts";
+import { sumOf } from "../pass_plan.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import type { AddressSignals } from "../opt_outs/address_signals.ts";
 import {
   broadcastOf,
   type DiscoverySetup,
-  type JavaSweepOptions,
+  type LanSweepOptions,
   type LocalNetwork,
 } from "./discovery_setup.ts";
 
 /** Maximum number of concurrent connections. */
 const MAX_PENDING = 128;
 /** Rate limit of a /24, packets per second. */
-const NET_RATE = 100;
+const NET_RATE = 200;
 /**
  * Limits of connections. A local host replies in milliseconds, but the system resends a lost SYN
  * packet only after a second.
@@ -50,7 +52,7 @@ const LIMITS: StreamLimits = {
 };
 
 /** Sweeps the networks once, and later queries the servers that the sweep found. */
-export class JavaSweep {
+export class LanSweep {
   /** Number of started connections, except those that the system refused. */
   sent = 0;
   /** Number of addresses that were not visited within the time limit. */
@@ -61,14 +63,14 @@ export class JavaSweep {
   readonly #link: StreamLinkOptions;
 
   /**
-   * @param slp The protocol Server List Ping.
+   * @param protocols The protocols to sweep, over TCP.
    * @param optOuts The addresses that opted out, and the signals that cancel exchanges with them.
    * @param onSighting Called for each server that replied.
    */
   constructor(
     private readonly options: DiscoverySetup,
-    private readonly sweepOptions: JavaSweepOptions,
-    private readonly slp: Protocol,
+    private readonly sweepOptions: LanSweepOptions,
+    private readonly protocols: readonly Protocol[],
     private readonly optOuts: {
       readonly signals: AddressSignals;
       isOptedOut(address: Address): boolean;
@@ -89,7 +91,7 @@ export class JavaSweep {
     };
   }
 
-  /** Connects to every address of the networks once, until the time limit `maxMs`. */
+  /** Connects to every address of the networks once per port, until the time limit `maxMs`. */
   async run(): Promise<void> {
     const { clock, signal } = this.options;
     const { maxMs, seed } = this.sweepOptions;
@@ -97,26 +99,31 @@ export class JavaSweep {
     const cancel = clock.after(maxMs, () => late.abort());
     const ending = AbortSignal.any([signal, late.signal]);
     const progress: PassProgress = {
-      begin: (_pass, _mark, size) => void (this.unswept = size),
+      begin: () => {},
       note: (visited) => void (this.unswept -= visited),
     };
+    const passes = this.#passes();
+    this.unswept = sumOf(passes.map((pass) => spaceOf(pass, { seed }).size));
     const shared = { clock, signal: ending, progress };
     const passing = { order: { seed }, from: { pass: 1, position: 0 }, gapMs: 0 };
     try {
-      await runPasses({ passes: [this.#pass()], ...passing, ...shared }, this.#visitor(shared));
+      await runPasses({ passes, ...passing, ...shared }, this.#visitor(shared));
     } finally {
       cancel();
     }
   }
 
-  /** The pass over all host addresses of the networks. */
-  #pass(): Pass {
+  /** The passes over all host addresses of the networks, one for each protocol. */
+  #passes(): Pass[] {
     const addresses = RangeSet.of<Address>(this.sweepOptions.networks.map((network) => ({
       start: firstOf(network) + 1,
       end: broadcastOf(network)!,
     })));
-    const segments = [{ addresses, ports: this.slp.ports[4] }];
-    return { protocol: this.slp.name, segments, number: CONNECTION_ORDERS + 1 };
+    return this.protocols.map(({ name, ports }, i) => ({
+      protocol: name,
+      segments: [{ addresses, ports: ports[4] }],
+      number: CONNECTION_ORDERS + 1 + i,
+    }));
   }
 
   #visitor(shared: Pick<PassOptions, "clock" | "signal" | "progress">): ConnectionVisitor {
@@ -128,8 +135,8 @@ export class JavaSweep {
       throttle: this.#link.throttle,
       skip: ({ address }) => edges.has(Number(address)) || this.optOuts.isOptedOut(address),
       backlogged: () => false,
-      visit: async (_, target) => {
-        const end = await this.#visit(target, shared.signal);
+      visit: async (protocol, target) => {
+        const end = await this.#visit(this.#named(protocol), target, shared.signal);
         if (end === "exhausted") this.short++;
         if (end !== "cancelled" || this.optOuts.isOptedOut(target.address)) return true;
         this.unswept++;
@@ -138,8 +145,12 @@ export class JavaSweep {
     });
   }
 
-  /** Queries again a server that the sweep has found. */
-  async refresh(target: Endpoint): Promise<void> {
+  #named(name: string): Protocol {
+    return this.protocols.find((protocol) => protocol.name === name)!;
+  }
+
+  /** Queries again a server that the sweep has found, in its protocol. */
+  async refresh(protocol: string, target: Endpoint): Promise<void> {
     const release = await this.#slots.acquire(target.address);
     try {
       const { throttle, clock, signal } = this.#link;
@@ -148,7 +159,7 @@ export class JavaSweep {
       await sleep(clock, dueAt - now, signal);
       throttle.sent(target.address, dueAt, clock.now());
       if (signal.aborted || this.optOuts.isOptedOut(target.address)) return;
-      await this.#visit(target, signal);
+      await this.#visit(this.#named(protocol), target, signal);
     } finally {
       release();
     }
@@ -160,24 +171,29 @@ export class JavaSweep {
    * @param ending Cancels the wait for the connection.
    * @returns `done` after a connection or a failure to connect, `exhausted` if no descriptor was free.
    */
-  #visit(target: Endpoint, ending: AbortSignal): Promise<"done" | "cancelled" | "exhausted"> {
+  #visit(
+    protocol: Protocol,
+    target: Endpoint,
+    ending: AbortSignal,
+  ): Promise<"done" | "cancelled" | "exhausted"> {
     return this.optOuts.signals.run(
       target.address,
-      (signal) => this.#query(target, signal, AbortSignal.any([signal, ending])),
+      (signal) => this.#query(protocol, target, signal, AbortSignal.any([signal, ending])),
     );
   }
 
   async #query(
+    protocol: Protocol,
     target: Endpoint,
     signal: AbortSignal,
     ending: AbortSignal,
   ): Promise<"done" | "cancelled" | "exhausted"> {
-    const { options, slp } = this;
+    const { options } = this;
     const stream = await dial(target, { ...this.#link, signal: ending });
     if (stream !== "unreachable" && stream !== "exhausted" && stream !== "cancelled") this.sent++;
     if (stream === "cancelled" || stream === "exhausted") return stream;
     if (typeof stream === "string") return "done";
-    const outcome = await queryWithRetries(slp, {
+    const outcome = await queryWithRetries(protocol, {
       endpoint: target,
       open: () => Promise.resolve(new StreamLink(target, { ...this.#link, signal }, stream)),
       exclusive: true,
@@ -185,11 +201,11 @@ export class JavaSweep {
       timeoutMs: Infinity, // the link has its own time limits
       stopsWithoutFirstReply: true,
     }, { ...options, signal, retries: 0 });
-    if (outcome.kind !== "replied") return "done";
+    if (outcome.kind !== "replied" || protocol.isWeak?.(outcome.status)) return "done";
     const { status, raw, latencyMs } = outcome;
     this.onSighting({
       endpoint: target,
-      protocol: slp.name,
+      protocol: protocol.name,
       status,
       raw,
       latencyMs,

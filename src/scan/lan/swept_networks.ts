@@ -1,6 +1,6 @@
 /**
- * Chooses the networks of this machine that `lan` sweeps for dedicated Java servers. Dedicated
- * servers neither announce themselves nor reply to broadcasts.
+ * Chooses the networks of this machine that `lan` sweeps for dedicated servers. Java servers neither
+ * announce themselves nor reply to broadcasts, and Bedrock servers need not.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface LocalInterface extends LocalNetwork {
 }
 
 /** The networks that are swept, and those that are not. */
-export interface JavaNetworks {
+export interface SweptNetworks {
   /** The networks that `lan` sweeps. */
   readonly swept: readonly LocalNetwork[];
   /** A line for each network that is not swept: interface, network and reason. */
@@ -51,18 +51,18 @@ const CONTAINERS = /^(docker|br-[0-9a-f]{12}$|podman|cni|flannel|cali|veth|lxc|l
  *
  * @example
  * ```ts
- * import { chooseJavaNetworks } from "blocksweep/scan";
+ * import { chooseSweptNetworks } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const lan = { name: "eth0", mac: "02:00:00:00:00:01", address: 0xc0a80105, netmask: 0xffffff00 };
  * const vpn = { name: "wg0", mac: "00:00:00:00:00:00", address: 0x0a080002, netmask: 0xffffff00 };
- * assertEquals(chooseJavaNetworks([lan, vpn]), {
+ * assertEquals(chooseSweptNetworks([lan, vpn]), {
  *   swept: [{ address: 0xc0a80105, netmask: 0xffffff00 }],
  *   skipped: ["wg0 10.8.0.0/24: a tunnel"],
  * });
  * ```
  */
-export function chooseJavaNetworks(interfaces: readonly LocalInterface[]): JavaNetworks {
+export function chooseSweptNetworks(interfaces: readonly LocalInterface[]): SweptNetworks {
   const swept: LocalNetwork[] = [];
   const skipped: string[] = [];
   for (const one of interfaces) {

@@ -7,6 +7,7 @@
 export * from "../fleet/manifest.ts";
 export { type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
 export * from "../fleet/random.ts";
+export type { Certificate } from "../fleet/simulate/network/certificate.ts";
 export * from "../fleet/simulate/responder.ts";
 export type { WitnessLine } from "../fleet/witness_log.ts";
 export * from "../testing/fake_network.ts";

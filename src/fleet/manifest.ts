@@ -29,6 +29,10 @@ export interface Truth {
   readonly facts: Facts;
   /** The classification; `undefined` if the software cannot be classified. */
   readonly label?: Label;
+  /**
+   * Whether the reply makes a row only together with a reply in another protocol. Default: no.
+   */
+  readonly weak?: boolean;
 }
 
 /** A host of a fleet, and what a scanner reports for it. */

@@ -18,7 +18,7 @@ const [world] = drawFleet({ ...fleet, software: ["openToLan"] });
 await using socket = openSocket({ address: 0n, port: 19133 });
 using listener = new StreamListener({ address: 0n, port: world.endpoint.port });
 void listener.listen((stream, peer) =>
-  void serve(stream, world.streams!.accept(peer), {
+  void serve(stream, world.streams!, peer, {
     clock: systemClock,
     delay: () => 0,
     signal: new AbortController().signal,

@@ -25,11 +25,11 @@ export type ExpectedRow = Omit<ServerRecord, "latency_ms" | "seen_at" | "scan_id
 const ONLY_THE_SCAN_KNOWS = new Set(["latency_ms", "seen_at", "scan_id", "alias_of"]);
 
 /** Order of protocols in `protocols`, and default order of precedence for columns. */
-const ORDER = ["raknet", "slp", "query", "sqp", "nethernet", "lan"];
+const ORDER = ["raknet", "nethernet", "slp", "query", "sqp", "lan"];
 /** Columns in which Query has precedence. */
 const QUERY_FIRST = ["players_online", "players_max", "players", "plugins", "map", "software"];
 /** Order of precedence of labels with equal confidence. */
-const LABELLERS = ["query", "slp", "raknet", "sqp"];
+const LABELLERS = ["query", "slp", "raknet", "nethernet", "sqp"];
 /** Flags for different values in two protocols, and the compared columns. */
 const AGREE: readonly (readonly [flag: string, columns: readonly (keyof ServerRecord)[]])[] = [
   ["editionDiffers", ["edition"]],
@@ -43,7 +43,8 @@ export function findable({ listed, port, truth }: ManifestEntry, scan: ScannedSe
   const speaks = ORDER.filter((name) => name in truth && scan.protocols.includes(name));
   const found = speaks.filter((name) => scan.ports(name).includes(port));
   if (!listed || found.length === 0) return [];
-  return scan.follow ? speaks : found.slice(0, 1);
+  const replied = scan.follow ? speaks : found.slice(0, 1);
+  return replied.every((name) => truth[name].weak) ? [] : replied;
 }
 
 /** The record of a host that replied in the given protocols. */

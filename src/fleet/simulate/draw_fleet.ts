@@ -23,6 +23,7 @@ import { SimulatedServer } from "./simulated_server.ts";
 import type { Responder, StreamResponder } from "./responder.ts";
 import { SlpConnections } from "./slp/slp_connection.ts";
 import { SqpServer } from "./sqp/sqp_server.ts";
+import { joinHost, joinTruth } from "./nethernet/join_styles.ts";
 import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
 
 /** The ports of a server that replies on every port. A scan that probes other ports finds none. */
@@ -114,7 +115,7 @@ function drawAddresses({ range, seed, crowded }: FleetPlan, hosts: number): Addr
   return crowdedAddresses({ start, end }, new Random(seed)).take(hosts).toArray();
 }
 
-function withoutTcp({ slp: _, twin, ...rest }: Software): Software {
+function withoutTcp({ slp: _, join: __, twin, ...rest }: Software): Software {
   return { ...rest, ...(twin && { twin: withoutTcp(twin) }) };
 }
 
@@ -180,7 +181,7 @@ function serverOf(
   identity: ServerIdentity,
   random: Random,
 ): FleetHost {
-  const { bedrock, query, sqp, slp, announcement, nethernet, trick, port } = software;
+  const { bedrock, query, sqp, slp, announcement, nethernet, join, trick, port } = software;
   const entry = {
     host: formatAddress(address),
     port,
@@ -193,6 +194,7 @@ function serverOf(
       ...(query && { query: query.truth(identity) }),
       ...(sqp && { sqp: sqp.truth(identity) }),
       ...(nethernet && { nethernet: nethernet.truth(identity) }),
+      ...(join && { nethernet: joinTruth(join, identity) }),
       ...(announcement && { lan: announcement.truth(identity, port) }),
     }),
     ...(bedrock && !bedrock.refusal &&
@@ -205,6 +207,7 @@ function serverOf(
     ...(sqp && { responder: new SqpServer(sqp, identity, own) }),
     ...(speaks && { responder: new SimulatedServer(software, identity, own) }),
     ...(slp && { streams: new SlpConnections(slp, identity) }),
+    ...(join && { streams: joinHost(join, identity) }),
     ...(trick && hostile(trick, own)),
     entry,
     announcement: announcement?.datagram(identity, port),

@@ -182,7 +182,7 @@ export class Fleet implements AsyncDisposable {
   #accept(stream: Stream, from: Endpoint, to: Endpoint): void {
     const { clock, faults = NO_FAULTS, witness } = this.#options;
     const number = ++this.accepted;
-    const serving = serve(stream, this.#hosts.get(endpointKey(to))!.streams!.accept(from), {
+    const serving = serve(stream, this.#hosts.get(endpointKey(to))!.streams!, from, {
       clock,
       // TCP repeats lost segments, so faults only delay the bytes of connections.
       delay: () => faults.delay + faults.jitter * this.#random.below(1000) / 1000,
@@ -225,5 +225,7 @@ export class Fleet implements AsyncDisposable {
     this.#leaving.abort();
     await Promise.all(this.#connections);
     await this.#fronts.datagrams[Symbol.asyncDispose]();
+    // A listener is closed when its pending call ends: then its address is free again.
+    await this.running.catch(() => {});
   }
 }

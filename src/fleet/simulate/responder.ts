@@ -4,6 +4,7 @@
  * @module
  */
 import { type Endpoint, endpointKey } from "../../core/address.ts";
+import type { Certificate } from "./network/certificate.ts";
 
 /** Responds to datagrams: a simulated server or a hostile host. */
 export interface Responder {
@@ -48,8 +49,21 @@ export interface StreamTalk {
   receive(bytes: Uint8Array): readonly StreamAct[];
 }
 
+/** The TLS side of a host. */
+export interface TlsSide {
+  /** The certificate that the host sends, with its key. */
+  readonly certificate: Certificate;
+  /** Accepts an encrypted connection, after its handshake. */
+  accept(peer: Endpoint): StreamTalk;
+}
+
 /** Accepts TCP connections of a host. */
 export interface StreamResponder {
   /** Accepts a connection of a client. */
   accept(peer: Endpoint): StreamTalk;
+  /**
+   * Its side of connections that begin with a TLS handshake; the host then sends nothing at the start of
+   * a connection. Default: the host speaks no TLS, and receives a handshake like other bytes.
+   */
+  readonly tls?: TlsSide;
 }

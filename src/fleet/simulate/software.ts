@@ -15,6 +15,7 @@ import {
   openToLan,
 } from "./lan_worlds.ts";
 import { NETHERNET_PORT } from "../../protocols/lan/mod.ts";
+import { JOIN_STYLES, type JoinStyle } from "./nethernet/join_styles.ts";
 import type { QueryStyle } from "./query/query_replies.ts";
 import { QUERY_STYLES } from "./query/query_styles.ts";
 import type { SlpStyle } from "./slp/slp_replies.ts";
@@ -40,6 +41,8 @@ export interface Software {
   readonly sqp?: SqpStyle;
   /** Server List Ping behaviour. Default: no Server List Ping. */
   readonly slp?: SlpStyle;
+  /** NetherNet over HTTP. Default: none. */
+  readonly join?: JoinStyle;
   /** The trick of a hostile host, which is not a server. Default: none. */
   readonly trick?: string;
   /** Whether a fleet contains the software only when the user names it. */
@@ -50,7 +53,7 @@ export interface Software {
   readonly everyPort?: boolean;
   /** LAN announcements. Default: none. */
   readonly announcement?: AnnouncementStyle;
-  /** NetherNet discovery behaviour. Default: no NetherNet. */
+  /** NetherNet discovery behaviour on a LAN. Default: none. */
   readonly nethernet?: NetherNetStyle;
   /** Changes the identity that was drawn for the server. */
   readonly adapt?: (identity: ServerIdentity) => ServerIdentity;
@@ -136,6 +139,59 @@ const unity = (name: string, rest: Partial<Software>) => ({
   ...rest,
 });
 
+/** An identity with a version of autumn 2026. */
+const ofAutumn2026 = (identity: ServerIdentity): ServerIdentity => ({
+  ...identity,
+  ...(identity.guid & 2n
+    ? { version: "1.26.60", protocol: 2225 }
+    : { version: "1.26.52", protocol: 2193 }),
+});
+
+/** A Bedrock server of autumn 2026 that replies over HTTP, and perhaps in other protocols. */
+const netherNet = (
+  name: string,
+  join: keyof typeof JOIN_STYLES | undefined,
+  weight: number,
+  rest?: Partial<Software>,
+) => ({
+  name,
+  port: 19132,
+  weight,
+  adapt: ofAutumn2026,
+  onlyNamed: true,
+  ...(join && { join: JOIN_STYLES[join] as JoinStyle }),
+  ...rest,
+});
+
+const NETHERNET_SOFTWARE: readonly Software[] = [
+  netherNet("bdsNetherNet", "bds", 6),
+  netherNet("bdsNetherNetHidden", "bdsHidden", 2),
+  netherNet("bdsTransportRaknet", undefined, 2, { bedrock: BEDROCK_STYLES.bds }),
+  netherNet("geyserNetherNet", "geyser", 2),
+  netherNet("geyserBoth", "geyser", 3, { bedrock: BEDROCK_STYLES.geyser }),
+  netherNet("nukkitMotBoth", "nukkitMot", 2, {
+    bedrock: BEDROCK_STYLES.nukkit,
+    query: QUERY_STYLES.nukkit,
+  }),
+  netherNet("pumpkinNetherNet", "pumpkin", 1),
+  netherNet("netherNetKeepsOpen", "keepsOpen", 1),
+  netherNet("cloudburstTls", "cloudburstTls", 1),
+  netherNet("cloudburstPlainAndTls", "cloudburstBoth", 1),
+  netherNet("altayTls", "altayTls", 1),
+  netherNet("goNetherNetTls", "goTls", 1),
+  netherNet("netherNetTlsCloses", "tlsCloses", 1),
+  netherNet("netherNetTlsAlerts", "tlsAlerts", 1),
+  netherNet("relayBoth", "relay", 1, { bedrock: BEDROCK_STYLES.bds }),
+  netherNet("netherNetRelay", "relay", 1),
+  netherNet("goNetherNetEmpty", "goEmpty", 1),
+  netherNet("bds2630NetherNet", "bdsOk", 1),
+  netherNet("bdsNetherNetOptedOut", "bds", 1, {
+    adapt: (identity) => optedOut(ofAutumn2026(identity)),
+    optedOut: true,
+    onlyNamed: false,
+  }),
+];
+
 /**
  * All kinds of servers. A fleet contains those with a second endpoint (`twin`) only when the user
  * names them.
@@ -193,6 +249,7 @@ export const SOFTWARE: readonly Software[] = [
     adapt: (identity) => ({ ...identity, version: "1.21.8", protocol: 772 }),
   }),
   listed("vanilla", 1, { name: "vanillaShy", adapt: optedOut, optedOut: true }),
+  ...NETHERNET_SOFTWARE,
   ...Object.entries(SQP_STYLES).map(([name, sqp]) => unity(name, { sqp })),
   unity("sqpEcho", { trick: "echo" }),
   ...SLOW_TRICKS.map((trick) => ({ name: trick, port: 25565, weight: 1, trick, onlyNamed: true })),

@@ -3,9 +3,11 @@
  *
  * @module
  */
+import type { Endpoint } from "../../../core/address.ts";
 import { type Clock, sleep } from "../../../net/clock.ts";
 import type { Stream } from "../../../net/socket.ts";
-import type { StreamAct, StreamTalk } from "../responder.ts";
+import type { StreamAct, StreamResponder } from "../responder.ts";
+import { isHello, TlsStream } from "./tls_stream.ts";
 
 /** Idle timeout of a connection, milliseconds, as vanilla's. */
 const IDLE_MS = 30_000;
@@ -30,31 +32,59 @@ export interface ConnectionOptions {
   readonly note: (event: StreamEvent) => void;
 }
 
-/** Runs the host's actions until either side closes the connection. */
+/**
+ * Runs the host's actions until either side closes the connection. It is encrypted if the host speaks TLS
+ * and the peer begins with a handshake.
+ */
 export async function serve(
   stream: Stream,
-  talk: StreamTalk,
+  responder: StreamResponder,
+  peer: Endpoint,
   options: ConnectionOptions,
 ): Promise<void> {
-  const { clock, signal, note } = options;
-  using _closing = stream;
-  const hangUp = () => stream[Symbol.dispose]();
+  const { signal, note } = options;
+  const { tls } = responder;
+  let [open, talk] = [stream, responder.accept(peer)];
+  const hangUp = () => open[Symbol.dispose]();
   signal.addEventListener("abort", hangUp, { once: true });
   try {
     note({ way: "in", did: "open" });
-    let open = await perform(stream, talk.opening, options);
-    while (open && !signal.aborted) {
-      const cancel = clock.after(IDLE_MS, hangUp);
-      const bytes = await stream.read();
-      cancel();
+    let goesOn = await perform(open, talk.opening, options);
+    while (goesOn && !signal.aborted) {
+      const bytes = await readFrom(open, options);
       if (typeof bytes === "string") return note({ way: "in", did: "closed" });
       note({ way: "in", did: bytes });
-      open = await perform(stream, talk.receive(bytes), options);
+      if (tls !== undefined && open === stream && isHello(bytes)) {
+        [open, talk] = [new TlsStream(stream, bytes, tls.certificate), tls.accept(peer)];
+        goesOn = await perform(open, talk.opening, options);
+      } else goesOn = await perform(open, talk.receive(bytes), options);
     }
     note({ way: "out", did: "closed" });
   } finally {
+    hangUp();
+    if (open instanceof TlsStream) await finish(open, options);
     signal.removeEventListener("abort", hangUp);
   }
+}
+
+/** Reads the next bytes; an idle connection is closed. */
+async function readFrom(
+  stream: Stream,
+  { clock }: ConnectionOptions,
+): Promise<Uint8Array | "closed" | "reset"> {
+  const cancel = clock.after(IDLE_MS, () => stream[Symbol.dispose]());
+  const bytes = await stream.read();
+  cancel();
+  return bytes;
+}
+
+/** Waits until an encrypted connection has said goodbye, and closes it if the peer does not read that. */
+async function finish(stream: TlsStream, { clock, signal }: ConnectionOptions): Promise<void> {
+  const close = () => stream[Symbol.dispose]();
+  if (signal.aborted) close();
+  const cancel = clock.after(IDLE_MS, close);
+  await stream.closed;
+  cancel();
 }
 
 /** Performs actions. Returns whether the connection is still open. */

@@ -49,7 +49,11 @@ async function served(says: Uint8Array[] | "mute", opening: StreamAct[], reply: 
   const events: StreamEvent[] = [];
   const talk = { opening, receive: () => reply };
   const options = { clock, delay: () => 5, signal: new AbortController().signal };
-  const noted = serve(peer, talk, { ...options, note: (event) => events.push(event) });
+  const host = { accept: () => talk };
+  const noted = serve(peer, host, { address: 1, port: 1 }, {
+    ...options,
+    note: (event) => events.push(event),
+  });
   await clock.run(noted);
   const did = events.map(({ way, did }) => `${way} ${typeof did === "string" ? did : did.length}`);
   const received = peer.received.map((line) => line.replace(/^\d+/, (at) => String(+at - start)));

@@ -11,7 +11,7 @@
  *
  * @module
  */
-import { isObject, listOrEmpty, ownValue, stringOrNull } from "./bounded_json.ts";
+import { isObject, listOrEmpty, ownValue, stringOrNull } from "../bounded_json.ts";
 import { decodePacked, type PackedMods } from "./packed_mods.ts";
 
 /** A mod in a server's list. */

@@ -19,7 +19,7 @@ import {
   frameEnd,
   peekId,
 } from "./codec.ts";
-import { StreamBuffer } from "./stream_buffer.ts";
+import { StreamBuffer } from "../stream_buffer.ts";
 import {
   decodeLegacyReply,
   encodeLegacyPing,
@@ -30,7 +30,7 @@ import { SLP_COLUMNS, slpStatement, type SlpStatus } from "./columns.ts";
 import { parseStatus, type StatusFlag } from "./status_json.ts";
 
 export * from "./codec.ts";
-export type { JsonFlag } from "./bounded_json.ts";
+export type { JsonFlag } from "../bounded_json.ts";
 export type { SlpStatus } from "./columns.ts";
 export * from "./forge_mods.ts";
 export * from "./legacy_ping.ts";

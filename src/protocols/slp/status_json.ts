@@ -20,7 +20,7 @@ import {
   ownValue,
   parseBoundedJson,
   stringOrNull,
-} from "./bounded_json.ts";
+} from "../bounded_json.ts";
 
 /** An anomaly of a status. */
 export type StatusFlag =

@@ -4,7 +4,7 @@ import { parseAddress } from "../../../src/core/address.ts";
 import { hasBytes, Malformed, Truncated } from "../../../src/core/bytes.ts";
 import { decodeArpReply, encodeArpRequest } from "../../../src/net/linux/netlink/arp.ts";
 import { decodeReplies } from "../../../src/net/linux/netlink/rtnetlink.ts";
-import { StreamBuffer } from "../../../src/protocols/slp/stream_buffer.ts";
+import { StreamBuffer } from "../../../src/protocols/stream_buffer.ts";
 import { mmdbBytes, type Network } from "../../app/geoip/mmdb_writer.ts";
 import { BrokenRule, refusal, type Subject } from "../subject.ts";
 

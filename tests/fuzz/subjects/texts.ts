@@ -14,7 +14,7 @@ import { redactUrl } from "../../../src/core/redact.ts";
 import { decodeField, harmlessText, oneLine, plainText } from "../../../src/core/text.ts";
 import { slp } from "../../../src/entry/protocols.ts";
 import { formatPlugins, parsePlugins } from "../../../src/protocols/query/plugins.ts";
-import { boundJson } from "../../../src/protocols/slp/bounded_json.ts";
+import { boundJson } from "../../../src/protocols/bounded_json.ts";
 import { guardText, unguardText } from "../../../src/sinks/csv.ts";
 import { chooseService, unusableServices } from "../../../src/targets/srv.ts";
 import { GOLDEN } from "../../golden/mod.ts";

@@ -1,4 +1,4 @@
-/** Covers src/protocols/slp/. */
+/** Covers src/protocols/slp/ and src/protocols/stream_buffer.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { concat, Malformed, Reader, Truncated } from "../../../src/core/bytes.ts";
@@ -9,7 +9,7 @@ import {
   MAX_VALUES,
   MIN_VALUES,
   parseBoundedJson,
-} from "../../../src/protocols/slp/bounded_json.ts";
+} from "../../../src/protocols/bounded_json.ts";
 import { slpProtocol } from "../../../src/protocols/slp/mod.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -271,10 +271,16 @@ Deno.test("a status beyond the bounds yields a row with the flag cut", () => {
 Deno.test("JSON: invalid UTF-8 and unescaped control characters are flagged", () => {
   assertEquals(parseBoundedJson(concat(utf8('"a'), [0xff], utf8('"'))), {
     value: "a\ufffd",
+    json: '"a\ufffd"',
     flags: ["badUtf8"],
   });
-  assertEquals(parseBoundedJson(utf8('"a\tb"')), { value: "a b", flags: ["badJson"] });
-  assertEquals(parseBoundedJson(utf8("\n[\t1 ]")), { value: [1], flags: [] });
+  assertEquals(parseBoundedJson(utf8('"a\tb"')), {
+    value: "a b",
+    json: '"a b"',
+    flags: ["badJson"],
+  });
+  const spaced = "\n[\t1 ]";
+  assertEquals(parseBoundedJson(utf8(spaced)), { value: [1], json: spaced, flags: [] });
 });
 
 Deno.test("numbers: whole, inexact and invalid ones are distinguished", () => {

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { Malformed } from "../../core/bytes.ts";
-import { decodeUtf8 } from "../../core/text.ts";
+import { Malformed } from "../core/bytes.ts";
+import { decodeUtf8 } from "../core/text.ts";
 
 /** A JSON object with untrusted keys: read it with {@linkcode ownValue}. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -37,6 +37,8 @@ export type JsonFlag =
 export interface ParsedJson {
   /** The parsed value, without omitted parts. */
   readonly value: unknown;
+  /** The text that was parsed: valid JSON within the bounds. */
+  readonly json: string;
   /** Anomalies that the parser found. */
   readonly flags: readonly JsonFlag[];
 }
@@ -53,12 +55,13 @@ export function parseBoundedJson(bytes: Uint8Array): ParsedJson {
   if (cut) flags.push("cut");
   const value = tryParse(json);
   if (value !== undefined) {
-    return { value, flags: text.startsWith(BOM) ? [...flags, "badJson"] : flags };
+    return { value, json, flags: text.startsWith(BOM) ? [...flags, "badJson"] : flags };
   }
   // Lenient on purpose: Gson, in the game's client, reads raw control characters in strings.
-  const mended = tryParse(json.replace(CONTROL, " "));
+  const spaced = json.replace(CONTROL, " ");
+  const mended = tryParse(spaced);
   if (mended === undefined) throw new Malformed("a status that is not JSON", 0);
-  return { value: mended, flags: [...flags, "badJson"] };
+  return { value: mended, json: spaced, flags: [...flags, "badJson"] };
 }
 
 const BOM = "\ufeff";
@@ -148,6 +151,37 @@ function endOfString(text: JsonText, start: number): number {
     if (escapes % 2 === 0) return end;
   }
   return text.length;
+}
+
+/**
+ * The members of an object that is valid JSON, with the first value of a key that occurs twice:
+ * `JSON.parse()` keeps the last one. `undefined`: every key occurs once.
+ */
+export function firstMembers(json: string): Map<string, unknown> | undefined {
+  const members = new Map<string, unknown>();
+  let [depth, from, isDuplicate] = [0, 0, false];
+  const take = (at: number) => {
+    const member = json.slice(from, at);
+    const start = member.indexOf('"');
+    if (start < 0) return; // an empty object
+    const end = endOfString(member, start) + 1;
+    const key = JSON.parse(member.slice(start, end)) as string;
+    if (members.has(key)) isDuplicate = true;
+    else members.set(key, JSON.parse(member.slice(member.indexOf(":", end) + 1)));
+  };
+  for (let at = 0; at < json.length; at++) {
+    const token = json.charCodeAt(at);
+    if (token === 0x22) at = endOfString(json, at); // "
+    else if (token === 0x7b || token === 0x5b) { // { [
+      if (++depth === 1) from = at + 1;
+    } else if (token === 0x7d || token === 0x5d) { // } ]
+      if (--depth === 0) take(at);
+    } else if (token === 0x2c && depth === 1) { // ,
+      take(at);
+      from = at + 1;
+    }
+  }
+  return isDuplicate ? members : undefined;
 }
 
 /** Parses JSON; `undefined` when the text is not JSON. */

@@ -3,8 +3,8 @@
  * software.
  *
  * This code is pure: it needs no permission, and runs wherever JavaScript runs. A program that uses
- * only one protocol imports only that protocol: `blocksweep/protocols/raknet`, `/query`, `/slp`,
- * `/sqp`, `/lan`.
+ * only one protocol imports only that protocol: `blocksweep/protocols/raknet`, `/nethernet`,
+ * `/query`, `/slp`, `/sqp`, `/lan`.
  *
  * @example Read a pong
  * ```ts
@@ -31,6 +31,8 @@ export * from "../protocols/usual_ports.ts";
  * Local networks: encoders and decoders of Java worlds' announcements and of NetherNet discovery.
  */
 export * as lan from "../protocols/lan/mod.ts";
+/** NetherNet: encoders and decoders of HTTP requests, replies and statuses. */
+export * as nethernet from "../protocols/nethernet/mod.ts";
 /** Query: encoders and decoders of requests, tokens and stats. */
 export * as query from "../protocols/query/mod.ts";
 /** RakNet: encoders and decoders of pings, pongs and advertisements. */

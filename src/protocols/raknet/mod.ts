@@ -106,6 +106,7 @@ export const raknetProtocol: Protocol<RaknetStatus> = {
   // Over IPv6, Bedrock Dedicated Server and PocketMine-MP use 19133, other software 19132.
   ports: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[4], BEDROCK_PORTS[6]] },
   broadcastPorts: { 4: [BEDROCK_PORTS[4]], 6: [BEDROCK_PORTS[6]] },
+  siblings: ["nethernet"],
   isServerGuid,
   guidChangesOnRestart: (guid) => guid !== "0", // 0: the software has no random GUID
   fingerprint: pongFingerprint,

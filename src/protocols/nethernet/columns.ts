@@ -1,0 +1,123 @@
+/**
+ * Converts a status over HTTP into columns, flags and facts of the record.
+ *
+ * @module
+ */
+import type { Facts, ServerRecord } from "../../core/record.ts";
+import { cutText, plainText } from "../../core/text.ts";
+import type { Statement } from "../protocol.ts";
+import { headerOf, type HttpReply } from "./http_reply.ts";
+import type { GameStatus } from "./status_json.ts";
+
+/** A server's reply over HTTP. */
+export interface NethernetStatus {
+  /** The reply: its status is from 200 to 299. */
+  readonly reply: HttpReply;
+  /** The status; `undefined`: the reply contains none. */
+  readonly game: GameStatus | undefined;
+  /** The port of the server. */
+  readonly port: number;
+  /** SHA-256 of the certificate in DER, hexadecimal; `null`: the connection was not encrypted. */
+  readonly certificate: string | null;
+}
+
+/** The columns that a statement may fill. */
+export const NETHERNET_COLUMNS = [
+  "name",
+  "motd",
+  "motd_plain",
+  "edition",
+  "version",
+  "protocol_version",
+  "map",
+  "gamemode",
+  "players_online",
+  "players_max",
+] as const satisfies (keyof ServerRecord)[];
+
+/** Maximum number of headers whose names are in a row. */
+const MAX_HEADERS = 24;
+/** Maximum number of UTF-16 units of a header in a row. */
+const MAX_HEADER = 64;
+
+/** Converts a status into a statement. */
+export function nethernetStatement(status: NethernetStatus): Statement {
+  const { reply, game } = status;
+  const facts = httpFacts(status);
+  if (game === undefined) {
+    return { columns: { edition: "bedrock" }, flags: [...reply.flags, "noStatus"], facts };
+  }
+  return {
+    columns: {
+      edition: "bedrock",
+      ...nameColumns(game.name),
+      version: game.version,
+      protocol_version: game.protocol,
+      map: game.level,
+      gamemode: game.gamemode === null ? null : gamemodeName(game.gamemode),
+      players_online: game.online,
+      players_max: game.max,
+    },
+    flags: [...new Set([...game.flags, ...reply.flags])],
+    facts: { ...facts, keys: game.keys, ...game.facts },
+  };
+}
+
+/** The three columns of a name with formatting codes. */
+export function nameColumns(
+  motd: string | null,
+): Pick<ServerRecord, "name" | "motd" | "motd_plain"> {
+  const plain = motd === null ? null : plainText(motd) || null;
+  return { name: plain, motd: motd || null, motd_plain: plain };
+}
+
+const GAMEMODES: Readonly<Record<number, string>> = {
+  0: "Survival",
+  1: "Creative",
+  2: "Adventure",
+  5: "Default",
+  6: "Spectator",
+};
+
+/** The name of a game mode, as pongs contain it; of an unknown one, its number. */
+export function gamemodeName(gamemode: number): string {
+  return GAMEMODES[gamemode] ?? String(gamemode);
+}
+
+/** Facts about the reply and its connection, by which software can be told apart. */
+function httpFacts({ reply, certificate }: NethernetStatus): Facts {
+  const text = (name: string) => {
+    const value = headerOf(reply, name);
+    return value === undefined || value === "" ? {} : { [name.replace("-", "_")]: cut(value) };
+  };
+  return {
+    tls: certificate !== null,
+    ...(certificate !== null && { certificate }),
+    http_status: reply.status,
+    headers: reply.headers.slice(0, MAX_HEADERS).map(({ name }) => cut(name)),
+    ...text("content-type"),
+    ...text("server"),
+  };
+}
+
+function cut(text: string): string {
+  return cutText(text, MAX_HEADER);
+}
+
+/** The headers of Bedrock Dedicated Server with `enable-lan-visibility=false`, in order. */
+const HIDDEN_HEADERS = "Content-Type: application/json\nContent-Length: 0\nConnection: close";
+/** The usual port. Elsewhere an empty reply is that of any web server. */
+export const NETHERNET_STATUS_PORT = 19132;
+
+/**
+ * Whether a status is too little evidence of a server: it is empty, and not that of a Bedrock
+ * Dedicated Server that hides its status on the usual port.
+ */
+export function isWeakStatus({ reply, game, port, certificate }: NethernetStatus): boolean {
+  if (game !== undefined) return false;
+  const { status, version, reason, headers, body } = reply;
+  const isHidden = port === NETHERNET_STATUS_PORT && certificate === null && status === 200 &&
+    version === 1 && reason === "OK" && body.length === 0 &&
+    headers.map(({ name, value }) => `${name}: ${value}`).join("\n") === HIDDEN_HEADERS;
+  return !isHidden;
+}

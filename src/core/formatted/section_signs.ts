@@ -27,7 +27,7 @@ export interface FormattedOptions {
  */
 const CODE = /§(?:x((?:§[0-9a-f]){6})|#([0-9a-f]{6})|([^\n]))?/giu;
 /** Codes that have an effect. The game hides all others. */
-const KNOWN_CODE = /^[0-9a-vA-V]$/;
+const KNOWN_CODE = /^[0-9a-wA-W]$/;
 const BEDROCK_COLORS = new Map([["m", "#971607"], ["n", "#b4684d"]]);
 
 /**

@@ -2,8 +2,10 @@
  * The style of Minecraft's text: its colour and formats.
  *
  *     code     0 to f  the sixteen colours      k obfuscated  l bold  m struck through
- *              g to u  Bedrock's materials      n underlined  o italic  r reset
+ *              g to w  Bedrock's own colours    n underlined  o italic  r reset
  *     hex      x r r g g b b, a section sign before each (Spigot), or # rrggbb (plugins)
+ *
+ * `v` (resin) is in Bedrock since 1.21.50, `w` (the blue of parties) since 26.30.
  *
  * Sources: minecraft.wiki "Formatting codes"; net.minecraft.network.chat.Style of 1.16 and later.
  *
@@ -57,6 +59,7 @@ export const COLORS: ReadonlyMap<string, string> = new Map([
   ["t", "#21497b"],
   ["u", "#9a5cc6"],
   ["v", "#eb7114"],
+  ["w", "#8cb3ff"],
 ]);
 
 /** The letters of the sixteen colours, by their names in components. */

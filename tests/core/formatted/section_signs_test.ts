@@ -44,7 +44,7 @@ Deno.test("hex colours are parsed in both forms, and similar texts are not", () 
 Deno.test("a section sign and any character behind it are no text, also without a meaning", () => {
   assertEquals(short(parseFormatted("§§a§zb§")), ["||ab"]);
   assertEquals(short(parseFormatted("§cx§!y§\nz§\u212a§😀§")), ["c||xy\nz"]);
-  assertEquals(short(parseFormatted("§va§wb")), ["v||ab"]);
+  assertEquals(short(parseFormatted("§va§wb")), ["v||a", "w||b"]);
 });
 
 Deno.test("a reset restores the initial style", () => {

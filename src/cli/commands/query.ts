@@ -23,6 +23,7 @@ import {
 } from "../../app/query_endpoints.ts";
 import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
 import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
+import { versionsWith } from "../../classify/game_versions.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
 /** Maximum number of hosts that are queried at the same time. */
@@ -138,7 +139,7 @@ function printer(
       await rows?.add(record);
       rows?.signal.throwIfAborted();
       if (rows !== undefined) continue;
-      const lines = describe(record, color, allProtocols);
+      const lines = describe(record, color, allProtocols, versionsWith);
       if (described++ > 0) lines.unshift(""); // a blank line between servers
       await print(lines.join("\n"));
     }

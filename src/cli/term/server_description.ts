@@ -6,6 +6,7 @@
 import { cutWidth, displayWidth } from "../../core/display_width.ts";
 import { formatAnsi, parseFormatted, type TextRun } from "../../core/formatted/mod.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
+import type { versionsWith } from "../../classify/game_versions.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { harmlessText } from "../../core/text.ts";
 import { isDumb } from "./console.ts";
@@ -21,23 +22,31 @@ const STYLES = { bold: 1, dim: 2 };
 /** A style of text in a terminal. */
 export type TextStyle = keyof typeof STYLES;
 
+/** Names the versions with a protocol number: loaded only where rows are described. */
+type VersionsWith = typeof versionsWith;
+
 /** A text in a style; the end of the text ends both styles. */
 export function paintText(style: TextStyle, text: string): string {
   return `\x1b[${STYLES[style]}m${text}\x1b[22m`;
 }
 
-/** The lines that describe a server. All text of the server is escaped. */
+/**
+ * The lines that describe a server. All text of the server is escaped.
+ *
+ * @param versionsWith The names of the versions with a protocol number.
+ */
 export function describe(
   record: ServerRecord,
   color: boolean,
   allProtocols: readonly Protocol[],
+  versionsWith: VersionsWith,
 ): string[] {
   const paint = (style: TextStyle, text: string) => color ? paintText(style, text) : text;
   const rows: [string, string | null][] = [
     ["edition", record.edition],
     ["software", softwareText(record)],
     ["proxy", record.proxy],
-    ["version", versionText(record)],
+    ["version", versionText(record, versionsWith)],
     ["map", record.map],
     ["game mode", record.gamemode],
     ["players", playersText(record)],
@@ -89,8 +98,15 @@ function cutRuns(runs: readonly TextRun[], columns: number): TextRun[] {
   return fitting;
 }
 
-function versionText({ version, protocol_version: protocol }: ServerRecord): string | null {
-  return protocol === null ? version : `${version ?? "?"} (protocol ${protocol})`;
+/** A version that is only known by the protocol number stands behind the number. */
+function versionText(
+  { edition, version, protocol_version: protocol }: ServerRecord,
+  versionsWith: VersionsWith,
+): string | null {
+  if (protocol === null) return version;
+  if (version !== null) return `${version} (protocol ${protocol})`;
+  const names = versionsWith(edition, protocol);
+  return `protocol ${protocol}${names === undefined ? "" : `, which is ${names}`}`;
 }
 
 function softwareText({ software, software_confidence: sure }: ServerRecord): string | null {

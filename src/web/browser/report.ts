@@ -20,6 +20,8 @@ interface Row {
   readonly players: number | null;
   readonly slots: number | null;
   readonly version: string;
+  /** The place of the version in release order; null: unknown. */
+  readonly release: number | null;
   readonly software: string;
   readonly edition: string;
   readonly country: string;
@@ -40,6 +42,7 @@ async function readColumns(block: Element): Promise<ReportColumns> {
 
 function rowsOf(columns: ReportColumns): Row[] {
   const { texts } = columns;
+  const places = new Map(columns.versionOrder.map((code, place) => [code, place]));
   let last = 0;
   return columns.hosts.map((host, i) => {
     if (typeof host === "number") last += host;
@@ -54,6 +57,7 @@ function rowsOf(columns: ReportColumns): Row[] {
       players: columns.players[i],
       slots: columns.slots[i],
       version: texts[columns.versions[i]],
+      release: places.get(columns.versions[i]) ?? null,
       software: texts[columns.software[i]],
       edition: texts[columns.editions[i]],
       country: texts[columns.countries[i]],
@@ -190,15 +194,10 @@ const SORTS: Readonly<Record<string, (row: Row) => number | string | null>> = {
   name: ({ name }) => name === "" ? null : name.toLowerCase(),
   address: ({ address, port }) => address * 65_536 + port,
   players: ({ players, online }) => online ? players : null,
-  version: ({ version }) => version === "" ? null : versionKey(version),
+  version: ({ release }) => release,
   software: ({ software }) => software === "" ? null : software.toLowerCase(),
   seen: ({ age }) => age,
 };
-
-/** A key in which the numbers of versions compare by value. */
-function versionKey(version: string): string {
-  return version.replace(/\d+/g, (digits) => digits.padStart(6, "0"));
-}
 
 function sorted(rows: readonly Row[], name: string, isDescending: boolean): Row[] {
   const sign = isDescending ? -1 : 1;

@@ -17,6 +17,8 @@ export interface ReportColumns {
   readonly slots: readonly (number | null)[];
   /** Numbers of texts. */
   readonly versions: readonly number[];
+  /** The numbers of texts in `versions` other than 0, the oldest version first. */
+  readonly versionOrder: readonly number[];
   readonly software: readonly number[];
   readonly editions: readonly number[];
   readonly countries: readonly number[];

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
+import { versionsWith } from "../../classify/game_versions.ts";
 import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
 import type { Facts, FactValue, Plugin } from "../../core/record.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
@@ -46,22 +47,29 @@ export function Columns({ server, hasPlaces }: { server: ListedServer; hasPlaces
       {known.map(({ name, meaning }) => (
         <>
           <dt title={meaning}>{name.replaceAll("_", " ")}</dt>
-          <dd>{columnValue(name, columns[name])}</dd>
+          <dd>{columnValue(name, columns[name], server)}</dd>
         </>
       ))}
     </dl>
   );
 }
 
-function columnValue(name: string, value: unknown): Child {
+function columnValue(name: string, value: unknown, { edition }: ListedServer): Child {
   if (TIMES.includes(name)) return <Time at={Number(value)} />;
   if (name === "latency_ms") return latencyText(Number(value));
+  if (name === "protocol_version") return protocolText(edition, Number(value));
   if (name === "scan_id") {
     return <a href={acceptedUrl(scanUrl(String(value)))}>{safeText(String(value), 40)}</a>;
   }
   if (Array.isArray(value)) return <Stranger text={value.join(", ")} />;
   if (typeof value === "boolean") return value ? "yes" : "no";
   return <Stranger text={String(value)} longest={1000} />;
+}
+
+/** A protocol number, and the versions that have it. */
+function protocolText(edition: string | null, number: number): string {
+  const names = versionsWith(edition, number);
+  return names === undefined ? String(number) : `${number} (${names})`;
 }
 
 /** Flags with their meanings. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
+import { shownVersion } from "../../classify/game_versions.ts";
 import type { ListedServer, ServersQuery } from "../data/dashboard_data.ts";
 import {
   reversedOrder,
@@ -146,7 +147,7 @@ function ServerRow(
     isChoice: boolean;
   },
 ) {
-  const { key, country, operator, version, protocols, latency_ms: latency } = server;
+  const { key, country, operator, protocols, latency_ms: latency } = server;
   return (
     <tr role="row" class={server.online ? undefined : "is-offline"}>
       <td role="cell" class="c-name">
@@ -178,7 +179,7 @@ function ServerRow(
         <Players server={server} />
       </td>
       <td role="cell" class="c-version">
-        <Stranger text={version} longest={40} />
+        <Stranger text={shownVersion(server)} longest={40} />
       </td>
       <td role="cell" class="c-software">
         <Software server={server} />

@@ -27,6 +27,7 @@ const ROW_COLUMNS = [
     "players_online",
     "players_max",
     "version",
+    "protocol_version",
   ] as const,
   ...["software", "edition", "protocols", "probed_at", "latency_ms"] as const,
 ] as const satisfies readonly (keyof StoredRecord)[];
@@ -152,7 +153,7 @@ function count(
 function shownValues(name: FacetName, counts: Map<string | number | null, Counts>): FacetValue[] {
   const isPlace = name === "country" || name === "operator";
   if (isPlace && counts.size === 1 && counts.has(null)) return []; // no place is known
-  return mostFrequent(counts.values());
+  return mostFrequent(name, counts.values());
 }
 
 /** The smallest square with all addresses, and the number of servers in its cells. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { nodeZlib } from "../../core/node_modules.ts";
+import { compareVersions, shownVersion } from "../../classify/game_versions.ts";
 import { parseAddress } from "../../core/address.ts";
 import { classedRuns } from "../../core/formatted/mod.ts";
 import type { ReportColumns } from "../browser/report_columns.ts";
@@ -32,6 +33,7 @@ export function columnsOf(servers: readonly ReportedServer[], now: number): Repo
     codes.set(key, code);
     return code;
   };
+  const versions = rows.map(({ server }) => codeOf(shownVersion(server)));
   const column = <Value>(value: (server: ReportedServer) => Value) =>
     rows.map(({ server }) => value(server));
   return {
@@ -41,7 +43,7 @@ export function columnsOf(servers: readonly ReportedServer[], now: number): Repo
     names: column(nameOf),
     players: column(({ players_online: players }) => players),
     slots: column(({ players_max: slots }) => slots),
-    versions: column(({ version }) => codeOf(version)),
+    versions,
     software: column(({ software }) => codeOf(software)),
     editions: column(({ edition }) => codeOf(edition)),
     countries: column(({ country }) => codeOf(country)),
@@ -50,7 +52,14 @@ export function columnsOf(servers: readonly ReportedServer[], now: number): Repo
     ages: column(({ probed_at: at }) => Math.max(0, Math.round((now - at) / MINUTE_MS))),
     latencies: column(({ latency_ms: ms }) => ms === null ? null : tenths(ms)),
     texts: [...codes.keys()],
+    versionOrder: inReleaseOrder(new Set(versions), [...codes.keys()]),
   };
+}
+
+/** The numbers of texts with versions, the oldest version first. */
+function inReleaseOrder(versions: ReadonlySet<number>, texts: readonly string[]): number[] {
+  return [...versions].filter((code) => code !== 0)
+    .sort((a, b) => compareVersions(texts[a], texts[b]));
 }
 
 /** A row with its address; `undefined`: the host is a name. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { compareVersions } from "../../classify/game_versions.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { type FacetName, FACETS, type Facets, type FacetValue } from "../data/dashboard_data.ts";
 import { FAILED, type Matches } from "./match.ts";
@@ -151,13 +152,19 @@ function valuesOf(serverIndex: ServerIndexReader, name: FacetName, counts: Count
       values.set(named.value, value);
     }
   }
-  return mostFrequent(values.values());
+  return mostFrequent(name, values.values());
 }
 
-/** The values with the most servers; equally frequent ones in the order of their texts. */
-export function mostFrequent(values: Iterable<FacetValue>): FacetValue[] {
+/**
+ * The values with the most servers; equally frequent ones in the order of their texts, and of
+ * versions the newest first.
+ */
+export function mostFrequent(name: FacetName, values: Iterable<FacetValue>): FacetValue[] {
+  const inOrder = name === "version"
+    ? (a: string, b: string) => compareVersions(b, a)
+    : (a: string, b: string) => a < b ? -1 : 1;
   return [...values].sort((a, b) =>
-    b.servers - a.servers || (String(a.value) < String(b.value) ? -1 : 1)
+    b.servers - a.servers || inOrder(String(a.value), String(b.value))
   ).slice(0, VALUES);
 }
 

@@ -4,6 +4,7 @@
  *
  * An input is a list of datagrams: the length of each in two bytes, big endian, then its bytes.
  */
+import { versionsWith } from "../../../src/classify/game_versions.ts";
 import { describe } from "../../../src/cli/term/server_description.ts";
 import { Malformed, Truncated } from "../../../src/core/bytes.ts";
 import { FIELDS, type ServerRecord } from "../../../src/core/record.ts";
@@ -150,7 +151,7 @@ function checkRow(record: ServerRecord): void {
     requireHarmless(name === "grep" ? line.replaceAll("\t", " ") : line, name);
   }
   for (const color of [true, false]) {
-    for (const line of describe(record, color, PROTOCOLS)) {
+    for (const line of describe(record, color, PROTOCOLS, versionsWith)) {
       requireHarmless(color ? line.replace(STYLES, "") : line, "a line of the terminal");
     }
   }

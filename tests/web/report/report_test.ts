@@ -146,6 +146,24 @@ Deno.test("rows are columns, ordered by address, in a deflated data block", () =
   assertEquals(columns.latencies, [null, 13, 120, null]);
 });
 
+Deno.test("versions are sorted by release; a server with only a protocol number has its version", () => {
+  const { rows, facets } = collected([
+    stored("10.0.0.1", 1, { edition: "java", version: "1.21" }),
+    stored("10.0.0.1", 2, { edition: "java", version: "1.21-pre1" }),
+    stored("10.0.0.1", 3, { edition: "java", version: "24w21a" }),
+    stored("10.0.0.1", 4, { edition: "java", version: null, protocol_version: 47 }),
+    stored("10.0.0.1", 5, { edition: "java", version: null, protocol_version: 999 }),
+    stored("10.0.0.1", 6, { edition: "java", version: "1.9" }),
+  ]);
+  const { texts, versions, versionOrder } = columnsOf(rows, NOW);
+  const shown = ["1.21", "1.21-pre1", "24w21a", "1.8 to 1.8.9", "protocol 999", "1.9"];
+  assertEquals(versions.map((code) => texts[code]), shown);
+  const ordered = ["1.8 to 1.8.9", "1.9", "24w21a", "1.21-pre1", "1.21", "protocol 999"];
+  assertEquals(versionOrder.map((code) => texts[code]), ordered);
+  const values = [null, "1.21", "1.21-pre1", "24w21a", "1.9"];
+  assertEquals(facets.facets.version.map(({ value }) => value), values);
+});
+
 Deno.test("a row has a text of which something is visible: the MOTD, the name, or none", () => {
   const motd = `§a${"\u3164".repeat(400)}Lobby`;
   const { rows } = collected([

@@ -6,6 +6,7 @@
 import { serverId, type ServerRecord } from "../../../core/record.ts";
 import { type FoundServers, type Listed, worldTitle } from "../../../scan/lan/mod.ts";
 import { countOf } from "../../../core/quantities.ts";
+import { shownVersion } from "../../../classify/game_versions.ts";
 import { playersText, type TableColumn } from "../../../app/outputs/table_format.ts";
 import type { LiveTerminal } from "./live_block.ts";
 import { LiveTable, type LiveTableOptions } from "./live_table.ts";
@@ -23,7 +24,7 @@ export function lanColumns(now: number): readonly TableColumn<Listed>[] {
       rank: 3,
       text: ({ seenAt }) => `${Math.floor((now - seenAt) / 1000)} s`,
     },
-    { title: "VERSION", width: 12, rank: 5, text: ({ row }) => row.version ?? "" },
+    { title: "VERSION", width: 12, rank: 5, text: ({ row }) => shownVersion(row) ?? "" },
     { title: "NAME", width: 0, rank: 0, text: ({ row }) => nameText(row) },
   ];
 }

@@ -5,6 +5,7 @@
  */
 import { formatEndpoint } from "../../../core/address.ts";
 import { countOf, withCommas } from "../../../core/quantities.ts";
+import { shownVersion } from "../../../classify/game_versions.ts";
 import { playersText, type TableColumn } from "../../../app/outputs/table_format.ts";
 import type { WatchCounts, WatchedServer } from "../../../watch/mod.ts";
 import type { LiveTerminal } from "./live_block.ts";
@@ -23,7 +24,12 @@ export function watchColumns(now: number): readonly TableColumn<WatchedServer>[]
       rank: 2,
       text: ({ row }) => row === undefined ? "" : ageText(now - row.seen_at),
     },
-    { title: "VERSION", width: 12, rank: 4, text: ({ row }) => row?.version ?? "" },
+    {
+      title: "VERSION",
+      width: 12,
+      rank: 4,
+      text: ({ row }) => row === undefined ? "" : shownVersion(row) ?? "",
+    },
     { title: "NAME", width: 0, rank: 0, text: ({ row }) => row?.name ?? "" },
   ];
 }

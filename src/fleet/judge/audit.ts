@@ -5,7 +5,8 @@
  */
 import { parseEndpoint } from "../../core/address.ts";
 import type { WitnessLine } from "../witness_log.ts";
-import { ConnectionAudit, OpenConnectionAudit } from "./connection_audit.ts";
+import { BAIT_PORT } from "../bait_port.ts";
+import { ConnectionAudit, OpenConnectionAudit, openingOf } from "./connection_audit.ts";
 import type { Range } from "../../targets/ranges.ts";
 
 /** The rules of the scan whose log is checked. */
@@ -58,16 +59,23 @@ function protocolOf(kind: Kind): string {
   return kind === "stat" ? "handshake" : kind === "query" ? "challenge" : kind;
 }
 
-/** The protocol of each kind of datagram, and of TCP connections. */
-const PROTOCOL_OF: Record<Kind | "connection", string> = {
+/** The protocol of each kind of datagram. */
+const PROTOCOL_OF: Record<Kind, string> = {
   ping: "raknet",
   request1: "raknet",
   handshake: "query",
   stat: "query",
   challenge: "sqp",
   query: "sqp",
-  connection: "slp",
   other: "none",
+};
+
+/** The protocol of each opening of a connection. */
+const PROTOCOL_OF_OPENING = {
+  status: "slp",
+  legacy: "slp",
+  join: "nethernet",
+  handshake: "nethernet",
 };
 
 /** Allowed sizes of datagrams by kind, bytes. */
@@ -117,12 +125,24 @@ export function audit(lines: Iterable<WitnessLine>, rules: AuditRules): string[]
   return faults;
 }
 
-/** Violations of {@linkcode AuditRules.sendable}. */
-function unwanted({ host, connection, hex }: WitnessLine, { sendable }: AuditRules): string[] {
+/** Violations of {@linkcode AuditRules.sendable}, and connections to the port of redirects. */
+function unwanted(line: WitnessLine, { sendable }: AuditRules): string[] {
+  const { host, connection, hex } = line;
+  if (line.event === "open" && host.endsWith(`:${BAIT_PORT}`)) {
+    return [`${host}: a redirect was followed`];
+  }
   const allowed = sendable?.get(host);
-  const kind = connection === undefined ? kindOf(hex) : "connection";
-  if (allowed === undefined || allowed.includes(PROTOCOL_OF[kind])) return [];
-  return [`${host}: a ${kind}, but only ${allowed.join(", ") || "nothing"} may be sent`];
+  if (allowed === undefined) return [];
+  const what = connection === undefined ? kindOf(hex) : "connection";
+  const protocols = connection === undefined ? [PROTOCOL_OF[kindOf(hex)]] : protocolsOver(line);
+  if (protocols.some((name) => allowed.includes(name))) return [];
+  return [`${host}: a ${what}, but only ${allowed.join(", ") || "nothing"} may be sent`];
+}
+
+/** The protocols to which an event of a connection may belong. */
+function protocolsOver({ event, hex }: WitnessLine): readonly string[] {
+  const opening = event === "open" ? undefined : openingOf(hex);
+  return opening === undefined ? ["slp", "nethernet"] : [PROTOCOL_OF_OPENING[opening]];
 }
 
 function append(lists: Map<string, number[]>, key: string, at: number): void {

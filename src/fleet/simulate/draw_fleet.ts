@@ -23,6 +23,8 @@ import { SimulatedServer } from "./simulated_server.ts";
 import type { Responder, StreamResponder } from "./responder.ts";
 import { SlpConnections } from "./slp/slp_connection.ts";
 import { SqpServer } from "./sqp/sqp_server.ts";
+import { HTTP_TRICKS, NAMED_HTTP_TRICKS } from "./hostile/http_tricks.ts";
+import { HttpHost } from "./nethernet/http_host.ts";
 import { joinHost, joinTruth } from "./nethernet/join_styles.ts";
 import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_listeners.ts";
 
@@ -215,6 +217,7 @@ function serverOf(
 }
 
 function hostile(trick: string, random: Random): Pick<FleetHost, "responder" | "streams"> {
+  if (trick in HTTP_TRICKS) return { streams: new HttpHost(HTTP_TRICKS[trick](random)) };
   return trick in STREAM_TRICKS
     ? { streams: new HostileListener(trick, random) }
     : { responder: new HostileHost(trick, random) };
@@ -229,15 +232,21 @@ const PLAYED = [
   ...PLAYED_UDP,
   ...Object.keys(STREAM_TRICKS).filter((name) => !SLOW_TRICKS.includes(name)),
 ];
+const PLAYED_HTTP = Object.keys(HTTP_TRICKS).filter((name) => !NAMED_HTTP_TRICKS.includes(name));
+/** Share of {@linkcode PLAYED_HTTP} among hostile hosts. */
+const HTTP_SHARE = 0.3;
 
 function drawHostile(address: Address, random: Random, tcp: boolean): FleetHost {
   const everyShy = SOFTWARE.filter(({ optedOut }) => optedOut);
   const shy = tcp ? everyShy : everyShy.map(withoutTcp).filter(speaks);
   const played = tcp ? PLAYED : PLAYED_UDP;
-  const trick = random.pick([...played, ...shy.map(({ name }) => name)]);
+  const trick = tcp && random.chance(HTTP_SHARE)
+    ? random.pick(PLAYED_HTTP)
+    : random.pick([...played, ...shy.map(({ name }) => name)]);
   const software = shy.find(({ name }) => name === trick);
   if (software !== undefined) return drawServer(address, software, random)[0];
-  const port = trick in HOSTILE_BEHAVIOURS ? random.pick([19132, 25565]) : 25565;
+  const either = trick in HOSTILE_BEHAVIOURS;
+  const port = either ? random.pick([19132, 25565]) : trick in HTTP_TRICKS ? 19132 : 25565;
   const entry = { host: formatAddress(address), port, software: trick, listed: false, truth: {} };
   return { endpoint: { address, port }, ...hostile(trick, new Random(random.u32())), entry };
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { BAIT_PORT } from "../bait_port.ts";
 import type { BedrockStyle } from "./raknet/pongs.ts";
 import { BEDROCK_STYLES } from "./raknet/advertisement_styles.ts";
 import type { OpenConnectionStyle } from "./raknet/open_connection.ts";
@@ -23,6 +24,7 @@ import { SLP_STYLES } from "./slp/slp_styles.ts";
 import type { SqpStyle } from "./sqp/sqp_server.ts";
 import { SQP_STYLES } from "./sqp/sqp_styles.ts";
 import { NAMED_TRICKS } from "./hostile/hostile_hosts.ts";
+import { HTTP_TRICKS, REDIRECTING } from "./hostile/http_tricks.ts";
 import { SLOW_TRICKS } from "./hostile/hostile_listeners.ts";
 
 /** A kind of simulated server on one port. */
@@ -163,6 +165,16 @@ const netherNet = (
   ...rest,
 });
 
+/** A hostile host over HTTP; one that redirects has a second port. */
+const overHttp = (trick: string): Software => ({
+  name: trick,
+  port: 19132,
+  weight: 1,
+  trick,
+  onlyNamed: true,
+  ...(REDIRECTING.includes(trick) && { twin: { ...overHttp("bait"), port: BAIT_PORT } }),
+});
+
 const NETHERNET_SOFTWARE: readonly Software[] = [
   netherNet("bdsNetherNet", "bds", 6),
   netherNet("bdsNetherNetHidden", "bdsHidden", 2),
@@ -253,6 +265,7 @@ export const SOFTWARE: readonly Software[] = [
   ...Object.entries(SQP_STYLES).map(([name, sqp]) => unity(name, { sqp })),
   unity("sqpEcho", { trick: "echo" }),
   ...SLOW_TRICKS.map((trick) => ({ name: trick, port: 25565, weight: 1, trick, onlyNamed: true })),
+  ...Object.keys(HTTP_TRICKS).filter((trick) => trick !== "bait").map(overHttp),
   ...NAMED_TRICKS.map((trick) => ({ name: trick, port: 19132, weight: 1, trick, onlyNamed: true })),
 ];
 

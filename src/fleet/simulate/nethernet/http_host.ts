@@ -65,11 +65,16 @@ export class HttpHost implements StreamResponder {
 
 function talkOf({ answer, hello, waits, opening = [] }: HttpBehaviour): StreamTalk {
   let kept: Uint8Array = new Uint8Array();
+  let isGreeted = false;
   return {
     opening,
     receive: (bytes) => {
       kept = concat(kept, bytes);
-      if (isHello(kept)) return hello ?? ["close"];
+      if (isHello(kept)) {
+        const acts = isGreeted ? [] : hello ?? ["close"];
+        isGreeted = true;
+        return acts;
+      }
       if (!waits && !isCapital(kept[0])) return ["close"];
       const acts: StreamAct[] = [];
       for (let end; (end = indexOfBytes(kept, END, 0)) >= 0;) {
@@ -97,15 +102,19 @@ function parseHead(head: string): HttpRequest | undefined {
  *
  * @param status The code and its reason, for example `200 OK`.
  * @param headers The headers in order.
- * @param body The body as text, UTF-8. Default: none.
+ * @param body The body, a text in UTF-8. Default: none.
  */
 export function httpReply(
   status: string,
   headers: Readonly<Record<string, string | number>>,
-  body = "",
+  body: string | Uint8Array = "",
 ): Uint8Array<ArrayBuffer> {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  return new TextEncoder().encode(`HTTP/1.1 ${status}\r\n${lines}\r\n${body}`);
+  const utf8 = (text: string) => new TextEncoder().encode(text);
+  return concat(
+    utf8(`HTTP/1.1 ${status}\r\n${lines}\r\n`),
+    typeof body === "string" ? utf8(body) : body,
+  );
 }
 
 /** Size of a text in UTF-8, bytes. */

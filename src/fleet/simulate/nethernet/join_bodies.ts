@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Facts, ServerRecord } from "../../../core/record.ts";
+import type { ServerRecord } from "../../../core/record.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
 import type { Motd, ServerIdentity } from "../server_identity.ts";
 
@@ -27,9 +27,11 @@ interface Form {
 }
 
 const GAMEMODES = ["Survival", "Creative", "Adventure"];
+/** The keys of a Bedrock Dedicated Server, in its order. */
+const KEYS = ["name", "protocol", "version", "level", "players", "maxPlayers", "gameType"];
 const SAME = (motd: Motd) => motd;
 
-/** The seven members of a Bedrock Dedicated Server, in its order. */
+/** The seven members of a Bedrock Dedicated Server. */
 function members(identity: ServerIdentity, { motd = SAME, ...form }: Form) {
   const { protocol, version, online } = identity;
   return {
@@ -66,7 +68,7 @@ const nonceOf = ({ guid }: ServerIdentity) => guid.toString(36);
 /** The status of a Bedrock Dedicated Server. */
 export const SEVEN_MEMBERS: JoinBody = {
   text: (identity) => JSON.stringify(members(identity, {})),
-  truth: (identity) => ({ columns: columns(identity, {}), flags: [], facts: {} }),
+  truth: (identity) => ({ columns: columns(identity, {}), flags: [], facts: { keys: KEYS } }),
 };
 
 /** The status of Cloudburst's library and of Altay, with 15 members. */
@@ -86,6 +88,17 @@ export function fifteenMembers(form: Form = {}): JoinBody {
       columns: columns(identity, form),
       flags: [],
       facts: {
+        keys: [
+          "dataVersion",
+          ...KEYS,
+          "editor",
+          "hardcore",
+          "onlineAuth",
+          "selfSignedAuth",
+          "nonce",
+          "transportLayer",
+          "connection",
+        ],
         data_version: 7,
         editor: false,
         hardcore: false,
@@ -99,12 +112,11 @@ export function fifteenMembers(form: Form = {}): JoinBody {
   };
 }
 
-/** A reply without a status: a server that hides it, or one of which no more is known. */
-export function noStatus(text: string, flags: readonly string[], weak: boolean): JoinBody {
-  const facts: Facts = {};
+/** A reply without a status: its server hides it, or nothing more is known of it. */
+export function noStatus(text: string, weak: boolean): JoinBody {
   return {
     text: () => text,
-    truth: () => ({ columns: { edition: "bedrock" }, flags, facts }),
+    truth: () => ({ columns: { edition: "bedrock" }, flags: ["noStatus"], facts: {} }),
     weak,
   };
 }

@@ -53,36 +53,41 @@ const ALERTS = { hello: closing(HANDSHAKE_FAILURE), waits: true };
 /** A server that takes a handshake for a bad request. */
 const BAD_REQUEST = { hello: closing(httpReply("400 Bad Request", { Connection: "close" })) };
 
-/** The reply with a status, and whether the connection stays open. */
-function statusActs({ body, server }: JoinStyle, identity: ServerIdentity, closes: boolean) {
-  const text = body.text(identity);
-  const size = utf8Size(text);
-  const reply = (headers: Readonly<Record<string, string | number>>) =>
-    httpReply("200 OK", headers, text);
+/** The headers of a reply with a status, in order. */
+function headersOf(
+  { server }: JoinStyle,
+  size: number,
+): Readonly<Record<string, string | number>> {
   switch (server) {
     case "bds":
-      return closing(
-        reply({ "Content-Type": JSON_TYPE, "Content-Length": size, Connection: "close" }),
-      );
+      return { "Content-Type": JSON_TYPE, "Content-Length": size, Connection: "close" };
     case "go":
-      return closing(
-        reply({
-          ...text !== "" && { "Content-Type": JSON_TYPE },
-          Date: "Sat, 28 Nov 2026 12:00:00 GMT",
-          "Content-Length": size,
-          Connection: "close",
-        }),
-      );
+      return {
+        ...size > 0 && { "Content-Type": JSON_TYPE },
+        Date: "Sat, 28 Nov 2026 12:00:00 GMT",
+        "Content-Length": size,
+        Connection: "close",
+      };
     case "relay":
-      return closing(reply({ "Content-Type": "text/plain", "Content-Length": size }));
+      return { "Content-Type": "text/plain", "Content-Length": size };
     case "axolotl":
-      return closing(reply({ "Content-Type": JSON_TYPE, "Content-Length": size }));
+      return { "Content-Type": JSON_TYPE, "Content-Length": size };
     case "keepsOpen":
-    case "cloudburst": {
-      const bytes = reply({ "content-type": JSON_TYPE, "content-length": size });
-      return closes && server === "cloudburst" ? closing(bytes) : [{ bytes }];
-    }
+    case "cloudburst":
+      return { "content-type": JSON_TYPE, "content-length": size };
   }
+}
+
+/** The reply with a status. Cloudburst's library keeps the connection if the client asks for that. */
+function statusActs(
+  style: JoinStyle,
+  identity: ServerIdentity,
+  closes: boolean,
+): readonly StreamAct[] {
+  const text = style.body.text(identity);
+  const bytes = httpReply("200 OK", headersOf(style, utf8Size(text)), text);
+  const keeps = style.server === "keepsOpen" || style.server === "cloudburst" && !closes;
+  return keeps ? [{ bytes }] : closing(bytes);
 }
 
 const NOT_FOUND = httpReply("404 Not Found", { "Content-Length": 0, Connection: "close" });
@@ -140,13 +145,26 @@ export function joinHost(style: JoinStyle, identity: ServerIdentity): HttpHost {
   return new HttpHost({ answer: plain, ...hello, tls: { answer, certificate } });
 }
 
-/** What a correct scanner reads: the status, and the certificate if it has to use TLS. */
+/** What a correct scanner reads: the status, the headers, and the certificate if it has to use TLS. */
 export function joinTruth(style: JoinStyle, identity: ServerIdentity): Truth {
   const { body } = style;
-  const truth = { ...body.truth(identity), ...(body.weak && { weak: true }) };
-  if (style.tls === undefined || style.tls === "answers") return truth;
-  const { sha256 } = certificateOf(identity);
-  return { ...truth, facts: { ...truth.facts, certificate_sha256: sha256 } };
+  const { columns, flags, facts } = body.truth(identity);
+  const headers = headersOf(style, utf8Size(body.text(identity)));
+  const type = headers["Content-Type"] ?? headers["content-type"];
+  const tls = style.tls !== undefined && style.tls !== "answers";
+  return {
+    columns,
+    flags,
+    facts: {
+      tls,
+      ...(tls && { certificate: certificateOf(identity).sha256 }),
+      http_status: 200,
+      headers: Object.keys(headers),
+      ...(type !== undefined && { content_type: type }),
+      ...facts,
+    },
+    ...(body.weak && { weak: true }),
+  };
 }
 
 const semicolonToColon = ({ text, plain }: { readonly text: string; readonly plain: string }) => ({
@@ -168,9 +186,9 @@ export const JOIN_STYLES = {
   /** Bedrock Dedicated Server since 1.26.50: it has no certificate, and no setting for one. */
   bds: { body: SEVEN_MEMBERS, server: "bds", hello: ALERTS },
   /** The same with `enable-lan-visibility=false`: a head without a body. */
-  bdsHidden: { body: noStatus("", ["hidden"], false), server: "bds", hello: ALERTS },
+  bdsHidden: { body: noStatus("", false), server: "bds", hello: ALERTS },
   /** Bedrock Dedicated Server 1.26.30. */
-  bdsOk: { body: noStatus("OK", ["noStatus"], true), server: "bds", hello: ALERTS },
+  bdsOk: { body: noStatus("OK", true), server: "bds", hello: ALERTS },
   /** Geyser, by the library of Cloudburst without a certificate. */
   geyser: { body: GEYSER, server: "cloudburst", hello: CLOSES },
   /** Nukkit-MOT, by the same library. */
@@ -191,7 +209,7 @@ export const JOIN_STYLES = {
   tlsCloses: { body: SEVEN_MEMBERS, server: "bds", tls: "closes" },
   tlsAlerts: { body: SEVEN_MEMBERS, server: "bds", tls: "alerts" },
   /** A relay, or a server that is not ready: no status. */
-  relay: { body: noStatus("", ["noStatus"], true), server: "relay", hello: CLOSES },
+  relay: { body: noStatus("", true), server: "relay", hello: CLOSES },
   /** go-nethernet before it had a status. */
-  goEmpty: { body: noStatus("", ["noStatus"], true), server: "go", hello: BAD_REQUEST },
+  goEmpty: { body: noStatus("", true), server: "go", hello: BAD_REQUEST },
 } satisfies Record<string, JoinStyle>;

@@ -2,15 +2,23 @@
  * Interviews a server whose protocols are known. As long as the server replies, its protocols are used
  * one after the other. If it does not reply in the first one, the others are used over UDP and TCP at
  * the same time: the server may have stopped one of its protocols, and an unresponsive server takes no
- * longer than the slower of both.
+ * longer than the slower of both. Siblings of its protocols are used together with the others: the
+ * server may have changed its transport.
  *
  * @module
  */
+import type { Protocol } from "../protocols/protocol.ts";
 import type { Ended, InterviewPlan } from "./interview.ts";
 import { type InterviewResult, runInterview, type RunInterviewOptions } from "./run_interview.ts";
 
 /** Why interviews ended early, the decisive reason first. */
 const ENDS: readonly Ended[] = ["optedOut", "exhausted", "cancelled", "unconfirmed"];
+
+/** The interview plan of a known server. */
+export interface KnownInterviewPlan extends InterviewPlan {
+  /** Protocols that are used only if the first one has no reply: its siblings. Default: none. */
+  readonly siblings?: readonly Protocol[];
+}
 
 /**
  * Interviews a server in its known protocols. `followUps` of the plan are used after a reply.
@@ -20,11 +28,12 @@ const ENDS: readonly Ended[] = ["optedOut", "exhausted", "cancelled", "unconfirm
  * in the options.
  */
 export async function runKnownInterview(
-  plan: InterviewPlan,
+  { siblings = [], ...plan }: KnownInterviewPlan,
   options: RunInterviewOptions,
   otherRetries = options.retries,
 ): Promise<InterviewResult> {
-  const [first, ...others] = plan.protocols;
+  const [first, ...known] = plan.protocols;
+  const others = [...known, ...siblings];
   const opening = await runInterview({ ...plan, needs: "status" }, options);
   if (opening.ended !== "unconfirmed" || others.length === 0) return withoutNeed(opening);
   const later = { ...plan, protocols: others, followUps: [], needs: undefined };

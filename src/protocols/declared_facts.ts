@@ -29,6 +29,58 @@ export function scanOnlyColumns(protocols: readonly Protocol[]): (keyof ServerRe
   return ["alias_of", ...verifiedColumns(protocols)];
 }
 
+/**
+ * The siblings of protocols, in order of rank: those in which a server may reply in place of these.
+ * Siblings that are not in the list are left out.
+ *
+ * @param names Names of protocols. None of these is in the result.
+ */
+export function siblingsOf(
+  names: readonly string[],
+  allProtocols: readonly Protocol[],
+): readonly Protocol[] {
+  const siblings = allProtocols.flatMap(({ name, siblings = [] }) =>
+    names.includes(name) ? siblings : []
+  );
+  return allProtocols.filter(({ name }) => siblings.includes(name) && !names.includes(name));
+}
+
+/**
+ * The protocols of a server that its reply has replaced. If the server replies in a sibling in which it
+ * did not reply before, and not in the old protocol, it has changed its transport. The protocols over
+ * the old transport that did not reply either are replaced too: they have used the same socket.
+ *
+ * @param before Names of the protocols of the earlier reply.
+ * @param replied Names of the protocols of the reply.
+ * @returns Names in the order of `before`; empty: the server has not changed its transport.
+ */
+export function replacedProtocols(
+  before: readonly string[],
+  replied: readonly string[],
+  allProtocols: readonly Protocol[],
+): readonly string[] {
+  const isNew = (name: string) => replied.includes(name) && !before.includes(name);
+  const silent = allProtocols.filter(({ name }) =>
+    before.includes(name) && !replied.includes(name)
+  );
+  const replaced = silent.filter(({ siblings }) => siblings?.some(isNew));
+  const gone = silent.filter((one) =>
+    replaced.some(({ transport }) => transport === one.transport)
+  );
+  return before.filter((name) => gone.some((one) => one.name === name));
+}
+
+/**
+ * Whether a reply without a GUID keeps the earlier one: its protocols have none, but a sibling of theirs
+ * has GUIDs that show restarts. If the server changes back to the sibling, the two GUIDs are compared.
+ *
+ * @param replied Names of the protocols of the reply.
+ */
+export function keepsGuid(replied: readonly string[], allProtocols: readonly Protocol[]): boolean {
+  const hasGuid = ({ guidChangesOnRestart }: Protocol) => guidChangesOnRestart !== undefined;
+  return siblingsOf(replied, allProtocols).some(hasGuid);
+}
+
 /** A record without names of players: the column, and the facts that protocols declare. */
 export function withoutPlayers(
   record: ServerRecord,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ServerRecord } from "../core/record.ts";
-import { scanOnlyColumns } from "../protocols/declared_facts.ts";
+import { replacedProtocols, scanOnlyColumns } from "../protocols/declared_facts.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database, Value } from "./database/database.ts";
@@ -71,7 +71,9 @@ export async function writePolls(
     const ids = new Map([...known].map(([key, { id }]) => [key, id]));
     online = statesBefore(servers, known);
     const lost = await lostServers(database, polls, known, scans.get(polls.scanId));
-    const replied = servers.flatMap((polled) => repliedWrite(database, polled, known, scans, lost));
+    const replied = servers.flatMap((polled) =>
+      repliedWrite(polled, { database, known, scans, lost, allProtocols })
+    );
     const writes = await completed(database, servers, replied, known, options);
     const reports = { reportsNew: true, reportsPlayers: true };
     const rules = { replacesSameTime: true, ...reports, allProtocols, tags };
@@ -113,13 +115,22 @@ async function remembered(database: Database, polls: Polls): Promise<Polls> {
   return { ...polls, servers, observations, dropped };
 }
 
-/** The write of a server that replied. Columns that only scans fill keep their values. */
+/** What the writes of servers that replied are made from. */
+interface RepliedContext extends Pick<PollRules, "allProtocols"> {
+  readonly database: Database;
+  readonly known: ReadonlyMap<string, KnownServer>;
+  readonly scans: ReadonlyMap<string | null, number>;
+  /** The keys of the servers that the watch's failed polls make offline. */
+  readonly lost: ReadonlySet<string>;
+}
+
+/**
+ * The write of a server that replied. Columns that only scans fill keep their values, unless the server
+ * has changed its transport.
+ */
 function repliedWrite(
-  database: Database,
   polled: PolledServer,
-  known: ReadonlyMap<string, KnownServer>,
-  scans: ReadonlyMap<string | null, number>,
-  lost: ReadonlySet<string>,
+  { database, known, scans, lost, allProtocols }: RepliedContext,
 ): ServerWrite[] {
   const { clockOffsetMs } = database;
   const { identity, record: latest, partial, outage, at } = polled;
@@ -127,7 +138,10 @@ function repliedWrite(
   const before = known.get(identity.key);
   const reply = before === undefined ? latest : partial ?? latest;
   const record: Record<string, unknown> = { ...reply };
-  for (const [name, value] of Object.entries(before?.columns ?? {})) record[name] ??= value;
+  const { columns = {} } = before ?? {};
+  const replaced = replacedProtocols(columns.protocols ?? [], reply.protocols, allProtocols);
+  const kept = scanOnlyColumns(replaced.length > 0 ? [] : allProtocols);
+  for (const name of before === undefined ? [] : kept) record[name] ??= columns[name];
   const repliedAt = reply.seen_at + clockOffsetMs;
   return [{
     identity,

@@ -8,12 +8,17 @@ import { GAME_PORT } from "../protocols/usual_ports.ts";
 import { type Address, type Endpoint, family } from "../core/address.ts";
 import type { RetryLimits } from "../inspect/converse.ts";
 import { attachedOf } from "../inspect/attachments.ts";
-import { runKnownInterview, runSideBySide } from "../inspect/known_interview.ts";
-import type { RunInterviewOptions } from "../inspect/run_interview.ts";
-import { type InterviewPlan, leadProtocol } from "../inspect/interview.ts";
+import {
+  type KnownInterviewPlan,
+  runKnownInterview,
+  runSideBySide,
+} from "../inspect/known_interview.ts";
+import type { InterviewResult, RunInterviewOptions } from "../inspect/run_interview.ts";
+import { leadProtocol } from "../inspect/interview.ts";
 import { mergeReplies } from "../inspect/merge.ts";
 import type { DatagramSocket, Link } from "../net/socket.ts";
 import type { Demultiplexer } from "../net/demultiplexer.ts";
+import { replacedProtocols, siblingsOf } from "../protocols/declared_facts.ts";
 import type { ProtocolSelection } from "../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import { ATTACHMENTS, type RecordWithAttachments } from "../core/record.ts";
@@ -57,6 +62,11 @@ interface Memory {
   readonly tokens: Map<string, ReusableToken>;
   /** Protocols whose last reply echoed the probe's token. */
   readonly echoed: Set<string>;
+  /**
+   * Number of polls in a row without a reply in the first protocol, of a server that is offline or
+   * replied in another protocol.
+   */
+  withoutFirst: number;
 }
 
 /** A token, such as a challenge, from which a later exchange can start. */
@@ -70,6 +80,12 @@ interface ReusableToken {
 
 /** After this number of refusals in a row no token is reused: some software accepts a token only once. */
 const MAX_REFUSALS = 3;
+
+/**
+ * A server that is offline is queried in the siblings of its protocols in this number of polls, and
+ * then in each poll whose number is a multiple of the second one.
+ */
+const SIBLING_POLLS = { first: 10, every: 5 };
 
 /** What the interviews of a poll share. */
 interface PollState {
@@ -106,6 +122,7 @@ export class Poller {
       if (outcome.kind !== "replied") memory.tokens.delete(protocol); // also the exchange without it failed
     }
     const hasReplied = replies.length > 0;
+    if (ended === undefined) countWithoutFirst(server, memory, interview);
     this.#suppressing.note(endpoint, { suppresses, hasReplied, at: clock.now() });
     if (ended === "optedOut") return "opted out";
     if (ended === "exhausted") return "not probed";
@@ -114,9 +131,7 @@ export class Poller {
       memory.echoed.clear(); // the next reply may come from other software
       return isUnreachable ? "unreachable" : undefined;
     }
-    memory.spoken ??= allProtocols.filter(({ name }) =>
-      replies.some(({ protocol }) => protocol === name) || server.row?.protocols.includes(name)
-    );
+    memory.spoken = this.#spokenAfter(replies.map(({ protocol }) => protocol), server, memory);
     // The record gets the time of its first reply, so that it does not replace a newer record of another program.
     const seenAt = Math.round(repliedAt ?? clock.wall());
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
@@ -138,6 +153,10 @@ export class Poller {
     const result = memory.spoken === undefined
       ? await runSideBySide(plan, options)
       : await runKnownInterview(plan, options, 0);
+    const used = (plan.siblings ?? []).filter(({ name }) =>
+      result.outcomes.some(({ protocol }) => protocol === name)
+    );
+    server.queried = [...plan.protocols, ...used].map(({ name }) => name);
     return { ...result, repliedAt: state.repliedAt };
   }
 
@@ -146,7 +165,7 @@ export class Poller {
     server: WatchedServer,
     memory: Memory,
     state: PollState,
-    { known }: InterviewPlan,
+    { known }: KnownInterviewPlan,
   ): RunInterviewOptions {
     const { options } = this;
     const isTrusted = leadProtocol(new Set(known), this.options.allProtocols) !== undefined;
@@ -177,11 +196,13 @@ export class Poller {
   }
 
   /** The interview of a poll: the known protocols of a server that has replied, else all protocols. */
-  #planFor({ row }: WatchedServer, { spoken, echoed }: Memory): InterviewPlan {
+  #planFor(server: WatchedServer, memory: Memory): KnownInterviewPlan {
     const { protocols, allProtocols, timeoutMs, clock } = this.options;
+    const [{ row }, { spoken, echoed }] = [server, memory];
     if (spoken !== undefined) {
       const known = spoken.map(({ name }) => name);
-      return { protocols: spoken, allProtocols, known, echoed, timeoutMs };
+      const siblings = this.#siblingsFor(known, server, memory);
+      return { protocols: spoken, siblings, allProtocols, known, echoed, timeoutMs };
     }
     const stored = row?.protocols ?? [];
     const isTrusted = leadProtocol(new Set(stored), allProtocols) !== undefined;
@@ -191,6 +212,37 @@ export class Poller {
       stored.includes(protocol.name) || protocols.includes(protocol)
     );
     return { protocols: all, allProtocols, known, echoed, timeoutMs };
+  }
+
+  /** The siblings in which a server is queried in a poll if it does not reply in its first protocol. */
+  #siblingsFor(
+    known: readonly string[],
+    { wouldGoOffline }: WatchedServer,
+    { withoutFirst }: Memory,
+  ): readonly Protocol[] {
+    const { first, every } = SIBLING_POLLS;
+    const number = withoutFirst + 1;
+    const isDue = number <= first || number % every === 0 || wouldGoOffline;
+    const { protocols, allProtocols } = this.options;
+    return isDue ? siblingsOf(known, allProtocols).filter((one) => protocols.includes(one)) : [];
+  }
+
+  /**
+   * The protocols that a server speaks, after a reply: those of the reply, and those of earlier replies
+   * except protocols that a sibling has replaced.
+   */
+  #spokenAfter(
+    replied: readonly string[],
+    { row }: WatchedServer,
+    { spoken }: Memory,
+  ): readonly Protocol[] {
+    const { allProtocols } = this.options;
+    const before = spoken?.map(({ name }) => name) ?? row?.protocols ?? [];
+    const replaced = replacedProtocols(before, replied, allProtocols);
+    return allProtocols.filter(({ name, siblings }) =>
+      replied.includes(name) ||
+      before.includes(name) && !(replaced.includes(name) && siblings !== undefined)
+    );
   }
 
   /** The token from which an exchange starts, if there is a valid one. */
@@ -232,6 +284,7 @@ export class Poller {
       socket: this.options.demultiplexer.socketFor(server.endpoint, -1),
       tokens: new Map(),
       echoed: new Set<string>(),
+      withoutFirst: 0,
     };
     this.#memories.set(server, memory);
     return memory;
@@ -243,6 +296,20 @@ export class Poller {
       servers.some(({ endpoint }) => family(endpoint.address) === bits)
     ) as (4 | 6)[];
   }
+}
+
+/**
+ * Counts a poll in {@linkcode Memory.withoutFirst}. The polls without any reply that make a server
+ * offline do not count: in each of them the server is queried in the siblings of its protocols.
+ */
+function countWithoutFirst(
+  { online }: WatchedServer,
+  memory: Memory,
+  { replies, outcomes }: Pick<InterviewResult, "replies" | "outcomes">,
+): void {
+  const [first] = outcomes;
+  const isSilent = replies.length > 0 ? first?.outcome.kind !== "replied" : online === false;
+  memory.withoutFirst = isSilent ? memory.withoutFirst + 1 : 0;
 }
 
 /** The protocols of a server that is online according to a database; `undefined` for other servers. */

@@ -5,7 +5,7 @@
  */
 import { type Endpoint, formatHost } from "../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
-import { scanOnlyColumns } from "../protocols/declared_facts.ts";
+import { keepsGuid, replacedProtocols, scanOnlyColumns } from "../protocols/declared_facts.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import {
   countLacking,
@@ -68,14 +68,19 @@ const OFFLINE_PART = 1 / 60;
 /** Random part of the time between polls, as a fraction: it spreads polls over time. */
 const JITTER = 0.1;
 
-/** A record in which the columns that only scans fill are taken from an earlier record. */
-function withScanColumns(
+/**
+ * A record in which the columns that only scans fill are taken from an earlier record, and the GUID if
+ * the protocols of the record have none. After a change of transport no check of a scan is valid.
+ */
+function withKeptColumns(
   row: ServerRecord,
   before: ServerRecord,
   allProtocols: readonly Protocol[],
 ): ServerRecord {
-  const kept = scanOnlyColumns(allProtocols).map((name) => [name, before[name]]);
-  return { ...row, ...Object.fromEntries(kept) };
+  const guid = row.guid ?? (keepsGuid(row.protocols, allProtocols) ? before.guid : null);
+  const isReplaced = replacedProtocols(before.protocols, row.protocols, allProtocols).length > 0;
+  const kept = scanOnlyColumns(isReplaced ? [] : allProtocols).map((name) => [name, before[name]]);
+  return { ...row, guid, ...Object.fromEntries(kept) };
 }
 
 /** The identity of a server at an endpoint. */
@@ -242,7 +247,7 @@ export class WatchedServer {
   addReply(reply: RecordWithAttachments, at: number): ServerEvent[] {
     const { row: before, rules: { allProtocols } } = this;
     const { [ATTACHMENTS]: _, ...record } = reply;
-    const row = before === undefined ? record : withScanColumns(record, before, allProtocols);
+    const row = before === undefined ? record : withKeptColumns(record, before, allProtocols);
     const wasOnline = this.online;
     this.online = true;
     this.#probedAt = at;
@@ -266,9 +271,11 @@ export class WatchedServer {
     const { allProtocols, downAfter: limit } = this.rules;
     const absent = [...new Set([...before.protocols, ...this.queried ?? []])]
       .filter((name) => !reply.protocols.includes(name));
+    const replaced = replacedProtocols(before.protocols, reply.protocols, allProtocols);
     const flags = lostFlags(before, reply, allProtocols);
     const parts = [...absent, ...flags];
-    const rules = { parts, unqueried: [], repliedAt: at, now: at, limit };
+    const counted = parts.filter((name) => !replaced.includes(name));
+    const rules = { parts: counted, unqueried: [], repliedAt: at, now: at, limit };
     const lacking = this.#lacking = countLacking(this.#lacking, rules);
     const isLacking = (name: string) => Object.hasOwn(lacking, name);
     const isLasting = (name: string) =>

@@ -125,3 +125,14 @@ Deno.test("follow-ups come after a reply in any protocol, and never before one",
   });
   assertEquals([bedrock.names, bedrock.pings.length], [["raknet", "query"], 1]);
 });
+
+Deno.test("siblings are used only without a reply in the first protocol", async () => {
+  const withSiblings: typeof runKnownInterview = (plan, options) => {
+    const siblings = PROTOCOLS.filter(({ name }) => name === "slp");
+    return runKnownInterview({ ...plan, siblings }, options, 0);
+  };
+  const silent = await interview(withSiblings, ["raknet"], { software: "vanilla" });
+  assertEquals([silent.names, silent.connections.length], [["slp"], 1]);
+  const speaking = await interview(withSiblings, ["raknet"], { software: "pocketmine" });
+  assertEquals([speaking.names, speaking.connections], [["raknet"], []]);
+});

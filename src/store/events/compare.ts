@@ -39,7 +39,10 @@ function changesOf(
     if (!isEqual(a, b) && (column === "protocols" || !isLost)) changes[column] = [a, b];
   }
   if (followsPlayers(before, now)) delete changes.players_max;
-  return changes;
+  const [protocol] = before.protocols ?? [];
+  const [protocolNow] = now.protocols ?? [];
+  if (protocol === protocolNow || protocolNow === undefined) return changes;
+  return { protocol: [protocol ?? null, protocolNow], ...changes };
 }
 
 /**

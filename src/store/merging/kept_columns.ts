@@ -7,7 +7,7 @@
  * @module
  */
 import { CUT_SHORT } from "../../core/flags.ts";
-import { verifiedColumns } from "../../protocols/declared_facts.ts";
+import { keepsGuid, replacedProtocols, verifiedColumns } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import {
@@ -90,7 +90,11 @@ interface Parts {
 }
 
 /** Columns of known servers that {@linkcode withKeptColumns} needs. */
-export const PART_COLUMNS = ["protocols", "flags"] as const satisfies (keyof ServerRecord)[];
+export const PART_COLUMNS = [
+  "protocols",
+  "flags",
+  "guid",
+] as const satisfies (keyof ServerRecord)[];
 
 /**
  * Completes records with the columns of earlier rows that were not queried, or that the replies lack.
@@ -148,12 +152,22 @@ function partsOf(
   const { allProtocols, downAfter: limit = 1, dropped } = scope;
   const { protocols } = columns;
   const before = { flags: columns.flags ?? [] };
-  const results = (protocols ?? []).map((name) => [name, resultOf(name, record, scope)] as const);
+  const replaced = replacedProtocols(protocols ?? [], record.protocols, allProtocols);
+  const results = (protocols ?? []).map((name) =>
+    [name, replaced.includes(name) ? "absent" : resultOf(name, record, scope)] as const
+  );
   const namesOf = (wanted: Result) => results.flatMap(([name, is]) => is === wanted ? [name] : []);
   const unqueried = namesOf("unqueried");
   const parts = [...namesOf("missing"), ...lostFlags(before, record, allProtocols)]
     .filter((name) => name !== CUT_SHORT);
-  const atLoss = hasLastingLoss(before, record, allProtocols) ? COLUMNS_KEPT_AT_LOSS : [];
+  const keptGuid: (keyof ServerRecord)[] =
+    record.guid === null && columns.guid != null && keepsGuid(record.protocols, allProtocols)
+      ? ["guid"]
+      : [];
+  const atLoss = [
+    ...(hasLastingLoss(before, record, allProtocols) ? COLUMNS_KEPT_AT_LOSS : []),
+    ...keptGuid,
+  ];
   const [repliedAt, now] = [record.seen_at + database.clockOffsetMs, database.now()];
   if (dropped !== undefined) {
     const lost = dropped(record) ?? parts;

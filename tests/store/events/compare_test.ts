@@ -78,3 +78,25 @@ Deno.test("slots that only follow the players are no change", () => {
   assertEquals(changedColumns(at(3, 20), at(3, 30)), ["players_max"]);
   assertEquals(changedColumns(at(null, 20), at(null, 30)), ["players_max"]);
 });
+
+Deno.test("a change of the protocol of the highest rank is reported with the list of protocols", () => {
+  const changes = (before: readonly string[], now: readonly string[]) =>
+    differencesOf(
+      record(1, { protocols: [...before] }),
+      record(1, { protocols: [...now] }),
+      PROTOCOLS,
+    ).map((event) => event.event === "changed" ? event.changes : event.event);
+  assertEquals(changes(["raknet", "query"], ["query"]), [
+    { protocol: ["raknet", "query"], protocols: [["raknet", "query"], ["query"]] },
+  ]);
+  assertEquals(changes(["raknet"], ["raknet", "query"]), [
+    { protocols: [["raknet"], ["raknet", "query"]] },
+  ]);
+  assertEquals(changes(["raknet"], ["raknet"]), []);
+});
+
+Deno.test("only two different GUIDs that show restarts are a restart", () => {
+  const restarts = (before: string | null, now: string | null) =>
+    differencesOf(record(1, { guid: before }), record(1, { guid: now }), PROTOCOLS).length;
+  assertEquals([restarts("7", "8"), restarts("7", null), restarts(null, "8")], [1, 0, 0]);
+});

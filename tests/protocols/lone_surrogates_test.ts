@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../src/core/bytes.ts";
 import { mergeReplies } from "../../src/inspect/merge.ts";
 import { lan, query, raknet, slp, sqp } from "../../src/entry/protocols.ts";
-import { announcementStatement, nethernetStatement } from "../../src/protocols/lan/mod.ts";
+import { announcementStatement, discoveryStatement } from "../../src/protocols/lan/mod.ts";
 import type { Statement } from "../../src/protocols/protocol.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol } from "../../src/protocols/raknet/mod.ts";
@@ -160,7 +160,7 @@ Deno.test("the bytes of a lone surrogate reach no column, from any protocol", ()
     pong(half),
     rowOf("query", stat),
     rowOf("sqp", sqpProtocol.record({ ...response, broken: false })),
-    rowOf("nethernet", nethernetStatement({ networkId: 1n, data: world, flags: [] })),
+    rowOf("nethernet", discoveryStatement({ networkId: 1n, data: world, flags: [] })),
     rowOf("lan", announcementStatement(announced!)),
   ];
   for (const row of rows) assertEquals(halves(row), [], row.protocol);

@@ -15,7 +15,7 @@ import {
   nethernetStyle,
   openToLan,
 } from "./lan_worlds.ts";
-import { NETHERNET_PORT } from "../../protocols/lan/mod.ts";
+import { DISCOVERY_PORT } from "../../protocols/lan/mod.ts";
 import { JOIN_STYLES, type JoinStyle } from "./nethernet/join_styles.ts";
 import type { QueryStyle } from "./query/query_replies.ts";
 import { QUERY_STYLES } from "./query/query_styles.ts";
@@ -274,7 +274,7 @@ export const LAN_SOFTWARE: readonly Software[] = [
   { name: "openToLan", port: 51234, weight: 1, announcement: openToLan, slp: SLP_STYLES.vanilla },
   ...([4, 5, 6, 7] as const).map((version) => ({
     name: `netherNet${version}`,
-    port: NETHERNET_PORT,
+    port: DISCOVERY_PORT,
     weight: 1,
     nethernet: nethernetStyle(version),
   })),

@@ -34,11 +34,14 @@ export const ANNOUNCEMENT_GROUPS = {
 } as const;
 
 /**
- * The title of a world that only NetherNet found: name and level; `undefined` for other servers.
+ * The title of a world that only NetherNet's discovery found: name and level; `undefined` for other
+ * servers.
  */
 export function worldTitle(
-  { protocols, name, map }: Pick<ServerRecord, "protocols" | "name" | "map">,
+  { protocols, name, map, extras }: Pick<ServerRecord, "protocols" | "name" | "map" | "extras">,
 ): string | undefined {
-  if (protocols[0] !== LAN_PROTOCOLS.nethernet) return undefined;
+  const facts = extras?.[LAN_PROTOCOLS.nethernet];
+  // A status over HTTP has no network id.
+  if (protocols[0] !== LAN_PROTOCOLS.nethernet || facts?.network_id === undefined) return undefined;
   return [name ?? "(a NetherNet world)", map].filter(Boolean).join(" - ");
 }

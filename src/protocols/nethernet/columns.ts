@@ -45,7 +45,8 @@ export function nethernetStatement(status: NethernetStatus): Statement {
   const { reply, game } = status;
   const facts = httpFacts(status);
   if (game === undefined) {
-    return { columns: { edition: "bedrock" }, flags: [...reply.flags, "noStatus"], facts };
+    const flag = isHidden(status) ? "hidden" : "noStatus";
+    return { columns: { edition: "bedrock" }, flags: [...reply.flags, flag], facts };
   }
   return {
     columns: {
@@ -63,7 +64,7 @@ export function nethernetStatement(status: NethernetStatus): Statement {
   };
 }
 
-/** The three columns of a name with formatting codes. */
+/** The columns of a name, as sent with formatting codes; `null` or empty: there is none. */
 export function nameColumns(
   motd: string | null,
 ): Pick<ServerRecord, "name" | "motd" | "motd_plain"> {
@@ -86,17 +87,12 @@ export function gamemodeName(gamemode: number): string {
 
 /** Facts about the reply and its connection, by which software can be told apart. */
 function httpFacts({ reply, certificate }: NethernetStatus): Facts {
-  const text = (name: string) => {
-    const value = headerOf(reply, name);
-    return value === undefined || value === "" ? {} : { [name.replace("-", "_")]: cut(value) };
-  };
+  const server = headerOf(reply, "server");
   return {
     tls: certificate !== null,
-    ...(certificate !== null && { certificate }),
-    http_status: reply.status,
+    ...(certificate !== null && { certificate_sha256: certificate }),
     headers: reply.headers.slice(0, MAX_HEADERS).map(({ name }) => cut(name)),
-    ...text("content-type"),
-    ...text("server"),
+    ...(server && { server: cut(server) }),
   };
 }
 
@@ -106,18 +102,22 @@ function cut(text: string): string {
 
 /** The headers of Bedrock Dedicated Server with `enable-lan-visibility=false`, in order. */
 const HIDDEN_HEADERS = "Content-Type: application/json\nContent-Length: 0\nConnection: close";
-/** The usual port. Elsewhere an empty reply is that of any web server. */
-export const NETHERNET_STATUS_PORT = 19132;
+
+/** Whether a reply is that of a Bedrock Dedicated Server that hides its status. */
+function isHidden({ reply, certificate }: NethernetStatus): boolean {
+  const { status, version, reason, headers, body } = reply;
+  return certificate === null && status === 200 && version === 1 && reason === "OK" &&
+    body.length === 0 &&
+    headers.map(({ name, value }) => `${name}: ${value}`).join("\n") === HIDDEN_HEADERS;
+}
+
+/** The usual port. On other ports, an empty reply is that of any web server. */
+export const NETHERNET_PORT = 19132;
 
 /**
  * Whether a status is too little evidence of a server: it is empty, and not that of a Bedrock
  * Dedicated Server that hides its status on the usual port.
  */
-export function isWeakStatus({ reply, game, port, certificate }: NethernetStatus): boolean {
-  if (game !== undefined) return false;
-  const { status, version, reason, headers, body } = reply;
-  const isHidden = port === NETHERNET_STATUS_PORT && certificate === null && status === 200 &&
-    version === 1 && reason === "OK" && body.length === 0 &&
-    headers.map(({ name, value }) => `${name}: ${value}`).join("\n") === HIDDEN_HEADERS;
-  return !isHidden;
+export function isWeakStatus(status: NethernetStatus): boolean {
+  return status.game === undefined && !(status.port === NETHERNET_PORT && isHidden(status));
 }

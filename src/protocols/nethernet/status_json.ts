@@ -11,7 +11,7 @@
  */
 import { Malformed } from "../../core/bytes.ts";
 import type { FactValue } from "../../core/record.ts";
-import { cutText } from "../../core/text.ts";
+import { cutText, decodeLatin1 } from "../../core/text.ts";
 import {
   firstMembers,
   isObject,
@@ -20,6 +20,7 @@ import {
   ownValue,
   parseBoundedJson,
 } from "../bounded_json.ts";
+import { headerOf, type HttpReply } from "./http_reply.ts";
 
 /** An anomaly of a status. */
 export type GameStatusFlag =
@@ -81,6 +82,40 @@ const FACTS: Readonly<Record<string, readonly [string, "number" | "boolean" | "s
   connection: ["connection", "number"],
 };
 const COLUMN_KEYS = ["name", "protocol", "version", "level", "players", "maxPlayers", "gameType"];
+
+/** Maximum number of bytes of a body without JSON that counts as a reply without a status. */
+const MAX_NOTE = 64;
+
+/** Status codes of redirects. */
+export const REDIRECTS = [301, 302, 307, 308];
+
+/** Whether the status code of a reply means success. */
+export function isSuccess({ status }: Pick<HttpReply, "status">): boolean {
+  return status >= 200 && status < 300;
+}
+
+/**
+ * Decodes the status in a reply.
+ *
+ * @returns `undefined` for an empty or short body without a status, as that of a server that hides it.
+ * @throws Malformed when the reply is that of other software: a status code outside of 200 to 299, a
+ * web page, or other JSON.
+ */
+export function decodeStatus(
+  reply: Pick<HttpReply, "status" | "headers" | "body">,
+): GameStatus | undefined {
+  const { status, body } = reply;
+  if (!isSuccess(reply)) {
+    const kind = REDIRECTS.includes(status) ? " (a redirect)" : "";
+    throw new Malformed(`HTTP status ${status}${kind}`, 0);
+  }
+  const type = headerOf(reply, "content-type")?.toLowerCase() ?? "";
+  const start = decodeLatin1(body.subarray(0, MAX_NOTE)).trimStart();
+  if (type.includes("html") || start.startsWith("<")) throw new Malformed("a web page", 0);
+  const isJson = /^(?:\xef\xbb\xbf)?\s*[[{]/.test(start);
+  if (!isJson && body.length <= MAX_NOTE) return undefined;
+  return parseGameStatus(body);
+}
 
 /**
  * Parses the JSON of a status.

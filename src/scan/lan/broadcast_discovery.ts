@@ -13,10 +13,10 @@ import {
   announcementStatement,
   decodeAnnouncement,
   decodeServerData,
+  DISCOVERY_PORT,
+  discoveryStatement,
   LAN_PROTOCOLS,
-  NETHERNET_PORT,
   type NethernetPacket,
-  nethernetStatement,
   openPacket,
   sealPacket,
 } from "../../protocols/lan/mod.ts";
@@ -80,7 +80,7 @@ export class Discovery {
   async request(): Promise<void> {
     this.#requestedAt = this.options.clock.now();
     const datagram = sealPacket({ type: "request", sender: this.#networkId });
-    await this.#broadcast(4, datagram, NETHERNET_PORT);
+    await this.#broadcast(4, datagram, DISCOVERY_PORT);
   }
 
   async #broadcast(bits: 4 | 6, datagram: Uint8Array, port: number): Promise<void> {
@@ -142,7 +142,7 @@ export class Discovery {
     const { sender, data, flags } = packet;
     const key = `nethernet ${sender}`;
     const status = { networkId: sender, data: orUndefined(() => decodeServerData(data)), flags };
-    const reply = { protocol: LAN_PROTOCOLS.nethernet, statement: nethernetStatement(status) };
+    const reply = { protocol: LAN_PROTOCOLS.nethernet, statement: discoveryStatement(status) };
     if (this.interviews.takeOptOut(from.address, reply)) return;
     const server = this.interviews.due(key, from.address, LIFETIME_MS.nethernet, true);
     if (server === undefined) return;

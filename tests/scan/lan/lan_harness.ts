@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { audit } from "../../../src/fleet/judge/audit.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Random } from "../../../src/fleet/random.ts";
-import { NETHERNET_PORT } from "../../../src/protocols/lan/mod.ts";
+import { DISCOVERY_PORT } from "../../../src/protocols/lan/mod.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
@@ -62,7 +62,7 @@ export async function lookAroundWell(
       ...over,
     }),
   );
-  const lines = network.lines.filter(({ host }) => !host.endsWith(`:${NETHERNET_PORT}`));
+  const lines = network.lines.filter(({ host }) => !host.endsWith(`:${DISCOVERY_PORT}`));
   assertEquals(audit(lines, { hostRate: HOST_RATE }), []);
   return { ...end, found };
 }

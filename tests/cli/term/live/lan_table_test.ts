@@ -58,12 +58,16 @@ Deno.test("text is cut and filled to a width, never wider", () => {
   }
 });
 
+/** A world that replied to NetherNet's discovery. */
+const WORLD = { protocols: ["nethernet"], extras: { nethernet: { network_id: "7" } } };
+
 Deno.test("the table shows players, latency and the time of the last datagram", () => {
   const lines = lanTableLines([
     listed(9, { players_online: 3, players_max: 20, latency_ms: 1.25, version: "1.21.50" }),
     listed(10, { players_max: 20, software: "Nukkit", protocols: ["raknet", "query"] }),
-    listed(11, { protocols: ["nethernet"], name: "Steve", map: "My World" }),
-    listed(12, { protocols: ["nethernet"], name: null }),
+    listed(11, { ...WORLD, name: "Steve", map: "My World" }),
+    listed(12, { ...WORLD, name: null }),
+    listed(13, { protocols: ["nethernet"], name: "Dedicated Server", map: "Bedrock level" }),
   ], SPACE);
   assertEquals(lines, [
     "SERVER              PROTOCOLS     PLAYERS  MS   SEEN  VERSION  NAME",
@@ -71,6 +75,7 @@ Deno.test("the table shows players, latency and the time of the last datagram", 
     "192.168.1.10:19132  raknet+query  ?/20          2 s            server 10 (Nukkit)",
     "192.168.1.11:19132  nethernet                   2 s            Steve - My World",
     "192.168.1.12:19132  nethernet                   2 s            (a NetherNet world)",
+    "192.168.1.13:19132  nethernet                   2 s            Dedicated Server",
   ]);
 });
 
@@ -98,7 +103,7 @@ Deno.test("more servers than lines are counted", () => {
 Deno.test("text of servers cannot move the cursor", () => {
   const nasty = "\x1b[2J\r\n\u202e\u0007x\u200b\u009b";
   const over = { name: nasty, version: nasty, software: nasty, map: nasty };
-  const rows = [listed(1, over), listed(2, { ...over, protocols: ["nethernet"] })];
+  const rows = [listed(1, over), listed(2, { ...over, ...WORLD })];
   for (const line of lanTableLines(rows, SPACE)) assert(!/[\p{Cc}\u202e\u200b]/u.test(line));
 });
 

@@ -1,4 +1,8 @@
-/** Covers src/protocols/nethernet/. */
+/**
+ * Covers src/protocols/nethernet/mod.ts, src/protocols/nethernet/codec.ts,
+ * src/protocols/nethernet/columns.ts, src/protocols/nethernet/http_reply.ts and
+ * src/protocols/nethernet/status_json.ts.
+ */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Malformed, Truncated } from "../../../src/core/bytes.ts";
 import { nethernetProtocol, type NethernetStatus } from "../../../src/protocols/nethernet/mod.ts";
@@ -81,9 +85,7 @@ Deno.test("a visible Bedrock Dedicated Server gives a row from one request of 11
   assertEquals(flags, []);
   assertEquals(facts, {
     tls: false,
-    http_status: 200,
     headers: ["Content-Type", "Content-Length", "Connection"],
-    content_type: "application/json",
     keys: ["name", "protocol", "version", "level", "players", "maxPlayers", "gameType"],
   });
   const [{ bytes, fresh, tls }] = requests;
@@ -141,7 +143,7 @@ Deno.test("one TLS attempt follows in exactly five cases", () => {
   for (const [name, peer] of Object.entries(tlsCases)) {
     const { result, requests } = run([peer, [BDS]]);
     const { facts } = recordOf(result());
-    assertEquals([facts.tls, facts.certificate], [true, "ab".repeat(32)], name);
+    assertEquals([facts.tls, facts.certificate_sha256], [true, "ab".repeat(32)], name);
     const [plain, encrypted] = requests;
     assertEquals(encrypted.bytes, plain.bytes);
     assertEquals([encrypted.fresh, encrypted.tls?.serverName], [true, undefined]);
@@ -176,16 +178,16 @@ Deno.test("no TLS attempt follows in other cases", () => {
 });
 
 Deno.test("an empty reply is weak but for the exact one of a hidden server on 19132", () => {
-  const weak = (reply: string, port = 19132) => {
+  const weak = (reply: string, port = 19132, flag = "noStatus") => {
     const endpoint = { address: 0xc0000207, port };
     const status = run([[reply, new Closed()]], { endpoint }).result();
     const { columns, flags } = recordOf(status);
     assertEquals(columns, { edition: "bedrock" });
-    assert(flags.includes("noStatus"));
+    assertEquals(flags.at(-1), flag);
     return nethernetProtocol.isWeak!(status);
   };
-  assertEquals(weak(HIDDEN), false);
-  assertEquals(weak(HIDDEN, 19133), true);
+  assertEquals(weak(HIDDEN, 19132, "hidden"), false);
+  assertEquals(weak(HIDDEN, 19133, "hidden"), true);
   const others = [
     empty("200 OK"),
     empty("200 OK", "Content-Type: application/json"),
@@ -267,7 +269,7 @@ Deno.test("every other reply is an error with its name", () => {
     assertThrows(run([peer]).result, kind, message, name);
   }
   const status404 = [empty("404 Not Found")];
-  assertThrows(run([[new Closed()], status404]).result, Malformed, "404 over TLS");
+  assertThrows(run([[new Closed()], status404]).result, Malformed, "HTTP status 404");
   // The handshake fails: the first reply has more to say.
   assertThrows(run([[empty("426 Upgrade")], [new Closed()]]).result, Malformed, "HTTP status 426");
   assertThrows(run([[new Closed()], [new NoReply()]]).result, Closed);

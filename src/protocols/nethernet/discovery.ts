@@ -20,10 +20,10 @@
  */
 import { bytesOfHex, concat, hexOf, Malformed, Reader } from "../../core/bytes.ts";
 import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
-import { openSealed, seal } from "./nethernet_cipher.ts";
+import { openSealed, seal } from "./discovery_cipher.ts";
 
 /** The UDP port on which worlds listen. */
-export const NETHERNET_PORT = 7551;
+export const DISCOVERY_PORT = 7551;
 
 const REQUEST = 0;
 const RESPONSE = 1;

@@ -14,7 +14,7 @@ import {
   runInterview,
   type RunInterviewOptions,
 } from "./run_interview.ts";
-import type { InterviewPlan } from "./interview.ts";
+import { type InterviewPlan, isKnownFor } from "./interview.ts";
 import { runKnownInterview } from "./known_interview.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 
@@ -39,6 +39,11 @@ export interface InspectOptions extends
   readonly firstReply?: ProtocolReply;
   /** Returns whether the endpoint was probed in a protocol before, without a reply. Default: no. */
   readonly withoutReply?: (protocol: string) => boolean;
+  /**
+   * Names of the protocols that the server is known to speak. Every reply in one of them, or in a
+   * sibling, is enough evidence of the server. Default: none.
+   */
+  readonly known?: readonly string[];
 }
 
 /**
@@ -106,7 +111,7 @@ export async function inspectKnown(
  */
 function planOf(
   { protocol: sighted, verified, latencyMs }: Sighting,
-  { protocols, allProtocols, follow, timeoutMs, withoutReply }: InspectOptions,
+  { protocols, allProtocols, follow, timeoutMs, withoutReply, known = [] }: InspectOptions,
 ): InterviewPlan {
   const first = protocols.find(({ name }) => name === sighted)!;
   const { suppressedBy } = first;
@@ -118,6 +123,7 @@ function planOf(
     latencyMs,
     timeoutMs,
     needs,
+    keepsWeak: isKnownFor(first, known),
     echoed: new Set(verified ? [sighted] : []),
     withoutReply: new Set(
       suppressedBy && withoutReply?.(suppressedBy) ? [suppressedBy] : [],

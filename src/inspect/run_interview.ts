@@ -10,7 +10,7 @@ import type { Link } from "../net/socket.ts";
 import type { ExchangeContext, Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 import { converse, type ConverseOptions, type RetryLimits } from "./converse.ts";
-import { type Ended, Interview, type InterviewPlan, type Step } from "./interview.ts";
+import { type Ended, Interview, type InterviewPlan, isKnownFor, type Step } from "./interview.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 import { verifyServer } from "./verify_joinable.ts";
 
@@ -216,10 +216,9 @@ class InterviewRun {
   }
 
   /** Whether a status is too little evidence: not of a server that is known to speak the protocol. */
-  #isWeakReply({ name, siblings = [], isWeak }: Protocol, status: unknown): boolean {
-    const { known = [] } = this.plan;
-    if ([name, ...siblings].some((one) => known.includes(one))) return false;
-    return isWeak?.(status) ?? false;
+  #isWeakReply(protocol: Protocol, status: unknown): boolean {
+    if (isKnownFor(protocol, this.plan.known ?? [])) return false;
+    return protocol.isWeak?.(status) ?? false;
   }
 
   /** A reply with the result of a verification, if the verification is wanted. */

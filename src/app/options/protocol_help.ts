@@ -60,8 +60,9 @@ export function protocolLines(allProtocols: readonly Protocol[]): string[] {
 /** What a rescan sends to the servers of a database. */
 export function rescanNote(allProtocols: readonly Protocol[]): string {
   const leading = namesOf(allProtocols.filter(({ suppressedBy }) => suppressedBy !== undefined));
-  return "--rescan probes a server only in its known protocols (with --protocol: only in those that\n" +
-    "the option names). A server that replies is also queried in the other protocols of the scan" +
+  return "--rescan probes a server only in its known protocols and their siblings (with --protocol:\n" +
+    "only in those that the option names). A server that replies is also queried in the other\n" +
+    "protocols of the scan" +
     (leading === ""
       ? "."
       : `.\nWithout --protocol, a server that is known to speak ${leading} is queried only in its known protocols.`);

@@ -194,7 +194,8 @@ export class AdaptiveSweep {
     const written = new Set([...responders].map(endpointKey));
     for (const { found } of earlier) {
       for (const [i, { hits }] of found.entries()) {
-        const plan = { probed: [protocols[i]], all, interviewed: true };
+        const protocol = protocols[i];
+        const plan = { known: [protocol.name], probed: [protocol], all, interviewed: true };
         for (const { address, port } of hits) {
           const endpoint = { address, port };
           if (written.has(endpointKey(endpoint))) continue;

@@ -52,6 +52,7 @@ export function interviewOptions(
     timeoutMs: limits.timeoutMs,
     clock: io.clock,
     protocols: known.protocolsFor(endpoint),
+    known: known.spokenBy(endpoint),
     signal,
     links: {
       shared: () => demultiplexer.link(endpoint, demultiplexer.socketFor(endpoint, socket)),

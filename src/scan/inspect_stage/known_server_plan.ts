@@ -1,11 +1,13 @@
 /**
  * Plans in which protocols known servers are queried. Until a server replies, it is queried only in
- * its known protocols. After a reply, it is also queried in the other protocols of the scan.
+ * its known protocols and in siblings of these, because it may have changed its transport. After a
+ * reply, it is also queried in the other protocols of the scan.
  *
  * @module
  */
 import { type Endpoint, endpointKey } from "../../core/address.ts";
 import { sendable } from "../../inspect/interview.ts";
+import { siblingsOf } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import { segmentsOf } from "../../targets/compose.ts";
@@ -14,6 +16,8 @@ import type { KnownTarget, ScanSelection, ScanTargets } from "../scan_setup.ts";
 
 /** The protocols in which a known server is queried. */
 export interface KnownPlan {
+  /** Names of the protocols that the server is known to speak, as far as it may be queried in them. */
+  readonly known: readonly string[];
   /** Protocols that are used before a reply; empty: nothing is sent to the server. */
   readonly probed: readonly Protocol[];
   /** All protocols of the plan: `probed`, and those that are used after a reply. */
@@ -32,7 +36,7 @@ export type KnownOptions = Pick<
 
 /**
  * Plans the protocols of a server. Before a reply: those of its known protocols that the scan may
- * use. After a reply: the other protocols of the scan too, because the server may support them by
+ * use, and their siblings among the protocols of the scan. After a reply: the other protocols of the scan too, because the server may support them by
  * now, or an earlier reply in them may have been lost. With `queriesKnown`, a server of a
  * suppressible protocol gets no follow-ups. A server without known protocols is queried in all
  * protocols of the scan.
@@ -40,15 +44,22 @@ export type KnownOptions = Pick<
 export function planFor(spoken: readonly string[], options: KnownOptions): KnownPlan {
   const { protocols, allProtocols, queriesKnown } = options;
   const known = sendable(new Set(spoken), allProtocols);
-  if (known.length === 0) return { probed: protocols, all: protocols, interviewed: false };
-  const probed = queriesKnown ? known : known.filter((one) => protocols.includes(one));
+  const names = known.map(({ name }) => name);
+  if (known.length === 0) {
+    return { known: names, probed: protocols, all: protocols, interviewed: false };
+  }
   const lead = known.find(({ suppressedBy }) => suppressedBy !== undefined);
+  const siblings = siblingsOf(names, allProtocols).filter((one) =>
+    protocols.includes(one) && one.name !== lead?.suppressedBy
+  );
+  const own = queriesKnown ? known : known.filter((one) => protocols.includes(one));
+  const probed = [...own, ...siblings];
   const isAlone = queriesKnown && lead !== undefined;
   const more = isAlone || probed.length === 0
     ? []
     : protocols.filter((one) => !probed.includes(one) && one.name !== lead?.suppressedBy);
   const interviewed = probed.some((one) => one === lead || !protocols.includes(one));
-  return { probed, all: [...probed, ...more], interviewed };
+  return { known: names, probed, all: [...probed, ...more], interviewed };
 }
 
 /** The plans of all known servers, by the keys of their endpoints. */

@@ -73,6 +73,11 @@ export class KnownServers {
     return this.planOf(endpoint)?.all ?? this.targets.protocols;
   }
 
+  /** Names of the protocols that an endpoint is known to speak. */
+  spokenBy(endpoint: Endpoint): readonly string[] {
+    return this.planOf(endpoint)?.known ?? [];
+  }
+
   /** Whether all passes of a protocol skip an endpoint. */
   withholds(endpoint: Endpoint, protocol: string): boolean {
     return this.#plans.size > 0 && this.#withheld.get(protocol)!.has(endpoint);

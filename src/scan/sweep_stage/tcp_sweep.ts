@@ -6,6 +6,7 @@
 import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Outcome, Sighting } from "../../core/record.ts";
+import { isKnownFor } from "../../inspect/interview.ts";
 import { queryWithRetries } from "../../inspect/run_interview.ts";
 import type { Stream } from "../../net/socket.ts";
 import { dial, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
@@ -265,11 +266,16 @@ export class TcpSweep {
     this.#slow = this.#slow.filter((one) => at - one.at <= KEPT_MARKS_MS);
   }
 
+  /** Whether a target is a known server, for which every reply in a protocol is enough evidence. */
+  #isKnown(protocol: Protocol, target: Endpoint): boolean {
+    return isKnownFor(protocol, this.#tables.known.spokenBy(target));
+  }
+
   #judge(protocol: Protocol, target: Endpoint, outcome: Outcome<unknown>): void {
     const { clock, state: { tcp: { counts } } } = this.#options.io;
     switch (outcome.kind) {
       case "replied":
-        if (protocol.isWeak?.(outcome.status)) {
+        if (protocol.isWeak?.(outcome.status) && !this.#isKnown(protocol, target)) {
           counts.invalid++;
           this.#others.get(protocol.name)!.add(target);
           break;

@@ -153,9 +153,10 @@ function partsOf(
   const { protocols } = columns;
   const before = { flags: columns.flags ?? [] };
   const replaced = replacedProtocols(protocols ?? [], record.protocols, allProtocols);
-  const results = (protocols ?? []).map((name) =>
-    [name, replaced.includes(name) ? "absent" : resultOf(name, record, scope)] as const
-  );
+  const results = (protocols ?? []).map((name) => {
+    const result = resultOf(name, record, scope);
+    return [name, result === "missing" && replaced.includes(name) ? "absent" : result] as const;
+  });
   const namesOf = (wanted: Result) => results.flatMap(([name, is]) => is === wanted ? [name] : []);
   const unqueried = namesOf("unqueried");
   const parts = [...namesOf("missing"), ...lostFlags(before, record, allProtocols)]

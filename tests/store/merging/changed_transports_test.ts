@@ -14,10 +14,15 @@ import { couriered } from "../../watch/courier_protocol.ts";
 const allProtocols = couriered(PROTOCOLS);
 const HOUR = 3_600_000;
 
-/** Writes the reply to the scan of an hour. */
-async function write(database: Database, hour: number, over: Partial<ServerRecord>): Promise<void> {
+/** Writes the reply to the scan of an hour. `follow`: whether the scan has follow-ups. */
+async function write(
+  database: Database,
+  hour: number,
+  over: Partial<ServerRecord>,
+  follow = true,
+): Promise<void> {
   const protocols = allProtocols.map(({ name }) => name);
-  const scope = { allProtocols, protocols, follow: true, verify: false, downAfter: 3 };
+  const scope = { allProtocols, protocols, follow, verify: false, downAfter: 3 };
   const reply = record(19132, {
     ...{ edition: "bedrock", motd: "A", version: "1.26.40", scan_id: scanId(hour) },
     ...{ seen_at: 1_700_000_000_000 + hour * HOUR, ...over },
@@ -70,6 +75,16 @@ onEngines(
   async (database) => {
     await write(database, 1, { ...RAKNET, protocols: ["raknet", "courier"] });
     await write(database, 2, COURIER);
+    const { protocol, protocols, guid } = await theRow(database);
+    assertEquals([protocol, protocols, guid], ["raknet", ["raknet", "courier"], "77"]);
+  },
+);
+
+onEngines(
+  "a protocol in which a scan may not have queried the server is not replaced",
+  async (database) => {
+    await write(database, 1, { ...RAKNET, protocols: ["raknet"] });
+    await write(database, 2, COURIER, false);
     const { protocol, protocols, guid } = await theRow(database);
     assertEquals([protocol, protocols, guid], ["raknet", ["raknet", "courier"], "77"]);
   },

@@ -19,7 +19,7 @@
  */
 import { concat, Malformed, Truncated } from "../../core/bytes.ts";
 import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
-import { HttpReplyReader } from "./http_reply.ts";
+import { headerOf, HttpReplyReader } from "./http_reply.ts";
 import type { HttpReply } from "./http_reply.ts";
 
 /** The path of the request. */
@@ -83,13 +83,24 @@ export function decodeJoinRequest(bytes: Uint8Array): JoinRequest | undefined {
 /** A reply to encode. */
 export type NewReply = Pick<HttpReply, "version" | "status" | "reason" | "headers" | "body">;
 
-/** Encodes a reply with exactly these headers. The body is written as it is. */
+/**
+ * Encodes a reply with exactly these headers. If one of them says that the body is in chunks, it is
+ * written as one chunk.
+ */
 export function encodeHttpReply(
   { version, status, reason, headers, body }: NewReply,
 ): Uint8Array<ArrayBuffer> {
   const lines = headers.map(({ name, value }) => `${name}: ${value}\r\n`);
   const head = `HTTP/1.${version} ${status} ${reason}\r\n${lines.join("")}\r\n`;
-  return concat(encodeLatin1(head), body);
+  const isChunked = headerOf({ headers }, "transfer-encoding")?.toLowerCase() === "chunked";
+  return concat(encodeLatin1(head), ...(isChunked ? chunksOf(body) : [body]));
+}
+
+/** A body as one chunk, and the last chunk, which is empty. */
+function chunksOf(body: Uint8Array): readonly Uint8Array[] {
+  const last = encodeLatin1("0\r\n\r\n");
+  if (body.length === 0) return [last];
+  return [encodeLatin1(`${body.length.toString(16)}\r\n`), body, encodeLatin1("\r\n"), last];
 }
 
 /**

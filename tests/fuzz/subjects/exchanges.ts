@@ -41,6 +41,8 @@ const CONTEXT: ExchangeContext = {
   lastAttempt: true,
 };
 const SCAN = "00000000-0000-7000-8000-000000000001";
+/** The fingerprint of the certificate of each peer. */
+const CERTIFICATE = "0123456789abcdef".repeat(4);
 /** An exchange sends far fewer requests, however many datagrams it gets. */
 const MAX_REQUESTS = 64;
 
@@ -72,6 +74,7 @@ function talk<S>(
     if (step.value !== undefined && ++requests > MAX_REQUESTS) {
       throw new BrokenRule(`the exchange sends more than ${MAX_REQUESTS} requests`);
     }
+    step.value?.tls?.onCertificate(CERTIFICATE);
     const bytes = reply(step.value?.bytes);
     if (bytes !== undefined) step = exchange.next(bytes);
     else step = exchange.throw(isStream ? new Closed() : new NoReply());
@@ -110,7 +113,7 @@ function seedsOf(protocol: Protocol): Uint8Array[] {
         return next;
       });
     } catch (error) {
-      if (!(error instanceof NoReply)) throw error;
+      if (!(error instanceof NoReply || error instanceof Malformed)) throw error;
     }
     const size = sent.reduce((sum, { length }) => sum + length + 2, 0);
     if (size > 0 && size < LONGEST / 2) seeds.push(packed(sent));
@@ -122,6 +125,12 @@ function seedsOf(protocol: Protocol): Uint8Array[] {
         const response = answerSlp(style, identity, request);
         return response === undefined ? [] : [response.reply];
       });
+    }
+    // A first reply may lead to a second request, so every reply also precedes some whole ones.
+    const replies = goldenOf(protocol.name).filter(({ from }) => from === "server");
+    const whole = replies.filter(({ encodes }) => encodes).slice(0, 4);
+    for (const { bytes } of replies) {
+      seeds.push(packed([bytes]), ...whole.map((next) => packed([bytes, next.bytes])));
     }
     return seeds;
   }

@@ -113,10 +113,10 @@ export function fifteenMembers(form: Form = {}): JoinBody {
 }
 
 /** A reply without a status: its server hides it, or nothing more is known of it. */
-export function noStatus(text: string, weak: boolean): JoinBody {
+export function noStatus(text: string, flags: readonly string[], weak: boolean): JoinBody {
   return {
     text: () => text,
-    truth: () => ({ columns: { edition: "bedrock" }, flags: ["noStatus"], facts: {} }),
+    truth: () => ({ columns: { edition: "bedrock" }, flags, facts: {} }),
     weak,
   };
 }

@@ -150,17 +150,14 @@ export function joinTruth(style: JoinStyle, identity: ServerIdentity): Truth {
   const { body } = style;
   const { columns, flags, facts } = body.truth(identity);
   const headers = headersOf(style, utf8Size(body.text(identity)));
-  const type = headers["Content-Type"] ?? headers["content-type"];
   const tls = style.tls !== undefined && style.tls !== "answers";
   return {
     columns,
     flags,
     facts: {
       tls,
-      ...(tls && { certificate: certificateOf(identity).sha256 }),
-      http_status: 200,
+      ...(tls && { certificate_sha256: certificateOf(identity).sha256 }),
       headers: Object.keys(headers),
-      ...(type !== undefined && { content_type: type }),
       ...facts,
     },
     ...(body.weak && { weak: true }),
@@ -186,9 +183,9 @@ export const JOIN_STYLES = {
   /** Bedrock Dedicated Server since 1.26.50: it has no certificate, and no setting for one. */
   bds: { body: SEVEN_MEMBERS, server: "bds", hello: ALERTS },
   /** The same with `enable-lan-visibility=false`: a head without a body. */
-  bdsHidden: { body: noStatus("", false), server: "bds", hello: ALERTS },
+  bdsHidden: { body: noStatus("", ["hidden"], false), server: "bds", hello: ALERTS },
   /** Bedrock Dedicated Server 1.26.30. */
-  bdsOk: { body: noStatus("OK", true), server: "bds", hello: ALERTS },
+  bdsOk: { body: noStatus("OK", ["noStatus"], true), server: "bds", hello: ALERTS },
   /** Geyser, by the library of Cloudburst without a certificate. */
   geyser: { body: GEYSER, server: "cloudburst", hello: CLOSES },
   /** Nukkit-MOT, by the same library. */
@@ -209,7 +206,7 @@ export const JOIN_STYLES = {
   tlsCloses: { body: SEVEN_MEMBERS, server: "bds", tls: "closes" },
   tlsAlerts: { body: SEVEN_MEMBERS, server: "bds", tls: "alerts" },
   /** A relay, or a server that is not ready: no status. */
-  relay: { body: noStatus("", true), server: "relay", hello: CLOSES },
+  relay: { body: noStatus("", ["noStatus"], true), server: "relay", hello: CLOSES },
   /** go-nethernet before it had a status. */
-  goEmpty: { body: noStatus("", true), server: "go", hello: BAD_REQUEST },
+  goEmpty: { body: noStatus("", ["noStatus"], true), server: "go", hello: BAD_REQUEST },
 } satisfies Record<string, JoinStyle>;

@@ -188,7 +188,7 @@ await testWith(
       const { fingerprint256 } = new (nodeCrypto().X509Certificate)(pem);
       assertEquals(
         fingerprint256.replaceAll(":", "").toLowerCase(),
-        host.entry.truth.nethernet.facts.certificate,
+        host.entry.truth.nethernet.facts.certificate_sha256,
       );
       assert(text.includes("ALPN protocol: http/1.1"), text);
       assert(text.includes('"protocol":2193'), text);

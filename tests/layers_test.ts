@@ -190,6 +190,21 @@ Deno.test("modules of Node.js are loaded when they are used, except by tests' ne
   assertEquals(loadedNodeModules(imports), ["node:b", "node:c"]);
 });
 
+Deno.test("certificates are not verified in one file only, which reads what servers publish", async () => {
+  const found: string[] = [];
+  for await (const file of sources(SRC)) {
+    const text = await Deno.readTextFile(file);
+    const places = text.match(/rejectUnauthorized: .*|unsafelyIgnoreCertificateErrors/g) ?? [];
+    found.push(...places.map((place) => `${below(file)}: ${place}`));
+  }
+  assertEquals(found.sort(), [
+    "net/deno/tls_stream.ts: rejectUnauthorized: false,",
+    // the user's choice, by the `sslmode` of a database
+    "store/database/postgres_driver.ts: rejectUnauthorized: boolean;",
+    'store/database/postgres_driver.ts: rejectUnauthorized: sslMode.startsWith("verify-"),',
+  ]);
+});
+
 Deno.test("the layer rule finds violations", () => {
   assertEquals(imports('import { a } from "./a.ts";\nexport * from "../b/mod.ts";'), [
     "./a.ts",

@@ -128,7 +128,7 @@ class RunningExchange {
     if (request !== undefined) {
       this.#request = request;
       this.#resends = request.resend && !this.link.stream ? this.options.resends : 0;
-      if (request.fresh) this.link.stream?.renew();
+      if (request.fresh || request.tls) this.link.stream?.renew(request.tls);
       await this.#send();
     }
     for (;;) {

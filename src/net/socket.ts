@@ -6,9 +6,13 @@
  */
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Endpoints } from "../core/endpoints.ts";
+import type { TlsRequest } from "../protocols/protocol.ts";
 import type { HostFilterMemory } from "../targets/host_filter.ts";
 import type { SpaceData } from "../targets/space.ts";
 import type { SendGate } from "./send_gate.ts";
+import type { StreamEnd } from "./stream.ts";
+
+export type * from "./stream.ts";
 
 /** Error counts of a socket, by error code. */
 export interface SocketErrors {
@@ -332,49 +336,10 @@ export interface StreamSide {
   readonly end: StreamEnd | undefined;
   /** Whether a connection has ever opened; if none has, a further attempt is useless. */
   readonly opened: boolean;
-  /** Closes the connection; the next `send` opens a new one. */
-  renew(): void;
-}
-
-/**
- * Why a connection did not open: the peer refused it, no route leads to the peer, the attempt timed
- * out or was cancelled, or the system has no free descriptor or port.
- */
-export type ConnectFailure = "refused" | "unreachable" | "timeout" | "cancelled" | "exhausted";
-
-/**
- * Why a stream ended: it never opened, the peer closed or reset it, the peer was too slow, or it
- * sent too many bytes.
- */
-export type StreamEnd = ConnectFailure | "closed" | "reset" | "slow" | "flood";
-
-/** An open TCP connection. */
-export interface Stream extends Disposable {
   /**
-   * The next bytes, as a copy, or how the stream ended. It never throws for what a peer does. Only
-   * one call may be pending; disposing of the stream ends it.
-   */
-  read(): Promise<Uint8Array | "closed" | "reset">;
-  /** Writes all bytes; false when the connection is closed. */
-  write(bytes: Uint8Array): Promise<boolean>;
-}
-
-/** Opens TCP connections to servers. */
-export interface Dialer {
-  /** Number of connections that failed or broke, by error code. */
-  readonly errors: ReadonlyMap<string, number>;
-  /**
-   * Connects.
+   * Closes the connection; the next `send` opens a new one.
    *
-   * @param signal Cancels the attempt: the result is `"cancelled"`.
-   * @param gate Is asked immediately before the system call. Default: nothing is kept back.
-   * @returns The connection, or why it failed; `"kept back"`: the gate was closed. It never throws for
-   * what a peer does.
-   * @throws Deno.errors.NotCapable.
+   * @param tls Encrypts the new connection. Default: it is not encrypted.
    */
-  connect(
-    to: Endpoint,
-    signal: AbortSignal,
-    gate?: SendGate,
-  ): Promise<Stream | ConnectFailure | "kept back">;
+  renew(tls?: TlsRequest): void;
 }

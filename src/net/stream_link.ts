@@ -4,10 +4,19 @@
  * @module
  */
 import type { Endpoint } from "../core/address.ts";
+import type { TlsRequest } from "../protocols/protocol.ts";
 import { type Clock, sleep } from "./clock.ts";
 import { openWithRetries, type Shortage } from "./file_descriptors.ts";
 import { type SendGate, untilOpen } from "./send_gate.ts";
-import type { ConnectFailure, Dialer, Link, Stream, StreamEnd, StreamSide } from "./socket.ts";
+import type {
+  ConnectFailure,
+  Dialer,
+  EncryptedStream,
+  Link,
+  Stream,
+  StreamEnd,
+  StreamSide,
+} from "./socket.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** Limits on a peer's time, milliseconds, and on its bytes. */
@@ -18,12 +27,13 @@ export interface StreamLimits {
   readonly sweepConnectMs: number;
   /**
    * Time for the first byte of a reply. A request waits for four fifths of it; after a request without
-   * a reply, those on other connections wait for one fifth.
+   * a reply, those on other connections wait for one fifth. A TLS handshake counts as waiting of the
+   * request after it.
    */
   readonly firstByteMs: number;
   /** Time from the connection to the last byte. */
   readonly totalMs: number;
-  /** Maximum number of bytes of one connection. */
+  /** Maximum number of bytes of one connection; with TLS, before decryption too. */
   readonly maxBytes: number;
 }
 
@@ -66,7 +76,11 @@ const FIRST_BYTE_PARTS = { first: 0.8, afterSilence: 0.2 };
 export interface StreamLinkOptions {
   /** The dialer that opens its connections. */
   readonly dialer: Dialer;
-  /** The rate limit and caps. Each SYN packet and each request counts as a datagram. */
+  /**
+   * The rate limit and caps. Each SYN packet, each request and the first message of a TLS handshake
+   * counts as a datagram. The second message of a handshake does not count: like the acknowledgements
+   * of TCP, it only answers the peer.
+   */
   readonly throttle: Throttle;
   /** The clock for all timeouts. */
   readonly clock: Clock;
@@ -163,6 +177,10 @@ export class StreamLink implements Link, StreamSide {
   /** Resolves the pending wait for bytes or for the throttle. */
   #wake: (() => void) | undefined;
   #disposed = false;
+  /** Encrypts the next connection. */
+  #tls: TlsRequest | undefined;
+  /** Duration of the handshake before the next request, milliseconds. */
+  #handshakeMs = 0;
   readonly #cancel = () => this.#close("cancelled");
 
   /**
@@ -192,8 +210,13 @@ export class StreamLink implements Link, StreamSide {
     this.#bytes = 0;
   }
 
-  /** Closes the connection; the next `send` opens a new one. */
-  renew(): void {
+  /**
+   * Closes the connection; the next `send` opens a new one.
+   *
+   * @param tls Encrypts the new connection. Default: it is not encrypted.
+   */
+  renew(tls?: TlsRequest): void {
+    this.#tls = tls;
     if (this.end === "slow" && !this.#replied) this.#part = FIRST_BYTE_PARTS.afterSilence;
     this.#close(undefined);
   }
@@ -213,7 +236,8 @@ export class StreamLink implements Link, StreamSide {
     const { clock, signal, gate } = this.#options;
     while (this.#stream !== undefined && gate?.isOpen() === false) await this.#waitForGate(gate);
     if (this.#stream === undefined || signal.aborted) return false;
-    this.#requestedAt = clock.now();
+    this.#requestedAt = clock.now() - this.#handshakeMs;
+    this.#handshakeMs = 0;
     this.#replied = false;
     const written = await Promise.race([this.#stream.write(bytes), this.#wait(this.#left())]);
     this.#wake?.();
@@ -227,7 +251,60 @@ export class StreamLink implements Link, StreamSide {
     const stream = await dial(this.#peer, this.#options);
     if (typeof stream === "string") this.end = stream;
     else if (this.#disposed) stream[Symbol.dispose]();
-    else this.#adopt(stream);
+    else {
+      this.#adopt(stream);
+      if (this.#tls !== undefined) await this.#encrypt(stream, this.#tls);
+    }
+  }
+
+  /** Encrypts the new connection. */
+  async #encrypt(plain: Stream, tls: TlsRequest): Promise<void> {
+    const { clock, dialer, gate } = this.#options;
+    const stream = this.#stream = this.#limited(plain);
+    await this.#waitForThrottle();
+    while (this.#stream === stream && gate?.isOpen() === false) await this.#waitForGate(gate);
+    if (this.#stream !== stream) return;
+    const start = this.#requestedAt = clock.now();
+    this.#replied = false;
+    const handshake = dialer.encrypt(stream, tls.serverName);
+    let encrypted: EncryptedStream | StreamEnd | undefined;
+    do { // a wait for the gate moves the limit
+      encrypted = await Promise.race([handshake, this.#wait(this.#left())]);
+    } while (encrypted === undefined && this.#stream === stream && this.#left() > 0);
+    if (this.#stream !== stream || encrypted === undefined) {
+      if (this.#stream === stream) this.#close("slow");
+      const late = await handshake; // the connection is closed: this ends soon
+      if (typeof late !== "string") late.stream[Symbol.dispose]();
+      return;
+    }
+    this.#wake?.();
+    if (typeof encrypted === "string") return this.#close(encrypted);
+    this.#stream = encrypted.stream;
+    this.#handshakeMs = clock.now() - start;
+    tls.onCertificate(encrypted.certificate);
+  }
+
+  /** The connection below TLS: its bytes are limited, and its writes wait for the gate. */
+  #limited(stream: Stream): Stream {
+    const { gate, limits: { maxBytes } } = this.#options;
+    let [bytes, isOpen] = [0, true];
+    return {
+      read: async () => {
+        const part = await stream.read();
+        if (typeof part === "string") return part;
+        bytes += part.length;
+        if (isOpen && bytes > maxBytes) this.#close("flood");
+        return isOpen ? part : "closed";
+      },
+      write: async (part) => {
+        while (isOpen && gate?.isOpen() === false) if (!await this.#pause(gate)) return false;
+        return isOpen && await stream.write(part);
+      },
+      [Symbol.dispose]: () => {
+        isOpen = false;
+        stream[Symbol.dispose]();
+      },
+    };
   }
 
   /** Waits until the throttle allows one more packet. */
@@ -242,15 +319,21 @@ export class StreamLink implements Link, StreamSide {
     }
   }
 
-  /** Waits until the gate is open, and adds the time to the limit of the connection. */
+  /** Waits until the gate is open, and then for the throttle. */
   async #waitForGate(gate: SendGate): Promise<void> {
+    if (await this.#pause(gate)) await this.#waitForThrottle();
+    else this.#close("cancelled");
+  }
+
+  /** Waits until the gate is open, and adds the time to the limits; false if it never opens. */
+  async #pause(gate: SendGate): Promise<boolean> {
     const { clock, signal } = this.#options;
     const from = clock.now();
     gate.keptBack++;
     const isOpen = await untilOpen(gate, signal);
     this.#connectedAt += clock.now() - from;
-    if (isOpen) await this.#waitForThrottle();
-    else this.#close("cancelled");
+    this.#requestedAt += clock.now() - from;
+    return isOpen;
   }
 
   /** Time until the peer exceeds a limit, milliseconds. */

@@ -1,12 +1,17 @@
 /**
  * TCP on the fake network. Connections open, are refused, or time out. Bytes arrive in chunks of random
  * sizes after random delays. Connections are reset or become half-open. A seed determines all of this.
+ *
+ * A handshake of TLS consists of one message of each side, and its bytes are not encrypted: the client
+ * sends {@linkcode FAKE_HELLO} and a host with TLS replies with {@linkcode fakeServerHello}. Other hosts
+ * receive the client's message as if it were a request.
  */
+import { concat } from "../core/bytes.ts";
 import { type Endpoint, endpointKey } from "../core/address.ts";
 import { Random } from "../fleet/random.ts";
 import type { StreamAct, StreamResponder, StreamTalk } from "../fleet/simulate/responder.ts";
 import type { SendGate } from "../net/send_gate.ts";
-import type { ConnectFailure, Dialer, Stream } from "../net/socket.ts";
+import type { ConnectFailure, Dialer, EncryptedStream, Stream, TlsFailure } from "../net/socket.ts";
 import type { FakeNetwork } from "./fake_network.ts";
 
 /** Faults that the network injects into connections. */
@@ -35,6 +40,21 @@ export const NO_STREAM_FAULTS: StreamFaults = {
 /** The behaviour of an endpoint in a test. */
 export type EndpointBehaviour = StreamResponder | Exclude<ConnectFailure, "cancelled">;
 
+/** The message that begins a handshake of TLS on the fake network. It begins as a real one does. */
+export const FAKE_HELLO: Uint8Array = Uint8Array.of(0x16, 3, 1, 0, 1, 1);
+
+/** The first bytes of a host's handshake; 32 bytes follow. */
+const SERVER_HELLO = Uint8Array.of(0x16, 3, 3, 0, 32);
+
+/**
+ * The message of a host in a handshake of TLS on the fake network.
+ *
+ * @param sha256 The SHA-256 of its certificate: 64 hexadecimal digits.
+ */
+export function fakeServerHello(sha256: string): Uint8Array {
+  return concat(SERVER_HELLO, Uint8Array.fromHex(sha256));
+}
+
 /** Opens connections to hosts of a fake network. */
 export class FakeStreams implements Dialer {
   readonly errors: Map<string, number> = new Map();
@@ -43,6 +63,8 @@ export class FakeStreams implements Dialer {
   /** The written bytes with their time and destination. */
   readonly written: { readonly at: number; readonly to: Endpoint; readonly bytes: Uint8Array }[] =
     [];
+  /** The name in each TLS handshake; `undefined`: none. */
+  readonly serverNames: (string | undefined)[] = [];
   /** Number of connections that are pending or open. */
   open = 0;
   /** Maximum number of connections that were pending or open at once. */
@@ -101,16 +123,45 @@ export class FakeStreams implements Dialer {
     });
   }
 
+  async encrypt(stream: Stream, serverName?: string): Promise<EncryptedStream | TlsFailure> {
+    this.serverNames.push(serverName);
+    if (!await stream.write(FAKE_HELLO)) return "closed";
+    const length = SERVER_HELLO.length + 32;
+    let bytes = new Uint8Array();
+    while (bytes.length < length) {
+      const part = await stream.read();
+      if (typeof part === "string") return bytes.length === 0 ? part : "noTls";
+      bytes = concat(bytes, part);
+      if (bytes.some((byte, i) => i < SERVER_HELLO.length && byte !== SERVER_HELLO[i])) {
+        return "noTls";
+      }
+    }
+    const rest = [bytes.subarray(length)].filter((part) => part.length > 0);
+    return {
+      certificate: bytes.slice(SERVER_HELLO.length, length).toHex(),
+      stream: {
+        read: async () => rest.shift() ?? await stream.read(),
+        write: (part) => stream.write(part),
+        [Symbol.dispose]: () => stream[Symbol.dispose](),
+      },
+    };
+  }
+
   /** Random delay of the next chunk, milliseconds. */
   delay(): number {
     return this.faults.delay + this.faults.jitter * this.random.below(1000) / 1000;
   }
 }
 
+/** The client's end of all connections. */
+const CLIENT: Endpoint = { address: 0x7f000001, port: 50000 };
+
 class FakeStream implements Stream {
   readonly #arrived: (Uint8Array | "closed" | "reset")[] = [];
-  readonly #talk: StreamTalk;
+  #talk: StreamTalk;
   readonly #deaf: boolean;
+  /** Whether the host has received anything. */
+  #begun = false;
   #wake: (() => void) | undefined;
   #over = false;
   /** Arrival times of the host's last chunk, and of the program's last chunk. */
@@ -120,10 +171,10 @@ class FakeStream implements Stream {
   constructor(
     private readonly streams: FakeStreams,
     private readonly to: Endpoint,
-    responder: StreamResponder,
+    private readonly responder: StreamResponder,
   ) {
     this.#deaf = streams.random.chance(streams.faults.halfOpen);
-    this.#talk = responder.accept({ address: 0x7f000001, port: 50000 });
+    this.#talk = responder.accept(CLIENT);
     this.#play(this.#talk.opening);
   }
 
@@ -153,6 +204,15 @@ class FakeStream implements Stream {
     });
   }
 
+  /** Passes bytes to the host. A handshake in its first bytes begins TLS, if it has TLS. */
+  #receive(bytes: Uint8Array): readonly StreamAct[] {
+    const tls = this.#begun || bytes[0] !== FAKE_HELLO[0] ? undefined : this.responder.tls;
+    this.#begun = true;
+    if (tls === undefined) return this.#talk.receive(bytes);
+    this.#talk = tls.accept(CLIENT);
+    return [{ bytes: fakeServerHello(tls.certificate.sha256) }, ...this.#talk.opening];
+  }
+
   async read(): Promise<Uint8Array | "closed" | "reset"> {
     while (this.#arrived.length === 0 && !this.#over) {
       await new Promise<void>((resolve) => this.#wake = resolve);
@@ -171,7 +231,7 @@ class FakeStream implements Stream {
     written.push({ at: network.now(), to: this.to, bytes: copy });
     this.#ownAt = Math.max(this.#ownAt, network.now() + this.streams.delay());
     network.after(this.#ownAt - network.now(), () => {
-      if (!this.#over) this.#play(this.#talk.receive(copy));
+      if (!this.#over) this.#play(this.#receive(copy));
     });
     return Promise.resolve(true);
   }

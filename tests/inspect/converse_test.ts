@@ -1,10 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { Malformed } from "../../src/core/bytes.ts";
+import { makeCertificate } from "../../src/fleet/simulate/network/certificate.ts";
+import type { StreamTalk } from "../../src/fleet/simulate/responder.ts";
 import { converse } from "../../src/inspect/converse.ts";
 import { exclusiveLink } from "../../src/net/peer_link.ts";
+import { STREAM_LIMITS, StreamLink } from "../../src/net/stream_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { type Exchange, NoReply, request } from "../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import { FakeStreams } from "../../src/testing/fake_streams.ts";
 
 const PEER = { address: 0x7f000002, port: 1 };
 const FREE = { rate: undefined, netRate: undefined, hostRate: undefined };
@@ -109,4 +113,62 @@ Deno.test("an exchange may catch a missing reply and send another request", asyn
   const options = { timeoutMs: 100, resends: 0, clock: network, signal };
   const outcome = await network.run(converse(forgiving(), link, options));
   assertEquals(outcome.kind === "replied" && outcome.status, "second");
+});
+
+/** An exchange whose second request is over TLS. Its status tells what came of both. */
+function* plainThenTls(certificates: string[]): Exchange<string> {
+  const first = yield { bytes: Uint8Array.of(1), resend: false };
+  const onCertificate = (sha256: string) => void certificates.push(sha256);
+  try {
+    const second = yield {
+      bytes: Uint8Array.of(2),
+      resend: false,
+      fresh: true,
+      tls: { serverName: "play.example.org", onCertificate },
+    };
+    return `${first[0]} ${second[0]}`;
+  } catch (error) {
+    return `${first[0]} ${(error as Error).name}`;
+  }
+}
+
+Deno.test("converse() sends a request over TLS on a new connection, or throws into the exchange", async () => {
+  const certificate = makeCertificate("test", 1n);
+  const says = (byte: number): StreamTalk => ({
+    opening: [],
+    receive: () => [{ bytes: Uint8Array.of(byte) }, "close"],
+  });
+  const tls = { certificate, accept: () => says(20) };
+  const mute: StreamTalk = {
+    opening: [],
+    receive: (bytes) => bytes[0] === 1 ? says(10).receive(bytes) : [],
+  };
+  for (
+    const [host, status, certificates] of [
+      [{ accept: () => says(10), tls }, "10 20", [certificate.sha256]],
+      [{ accept: () => says(10) }, "10 Closed", []],
+      [{ accept: () => mute }, "10 NoReply", []],
+    ] as const
+  ) {
+    const network = new FakeNetwork(1);
+    const streams = new FakeStreams(network, 1);
+    streams.host(PEER, host);
+    await using link = new StreamLink(PEER, {
+      dialer: streams,
+      throttle: new Throttle(FREE),
+      clock: network,
+      limits: STREAM_LIMITS,
+      signal: new AbortController().signal,
+    });
+    const received: string[] = [];
+    const outcome = await network.run(converse(plainThenTls(received), link, {
+      timeoutMs: Infinity,
+      resends: 0,
+      clock: network,
+      signal: new AbortController().signal,
+    }));
+    assert(outcome.kind === "replied");
+    assertEquals([outcome.status, received], [status, certificates]);
+    assertEquals(streams.begun.length, 2);
+  }
 });

@@ -163,6 +163,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   noReply: "no reply",
   slow: "no complete reply in time",
   timeout: "timed out",
+  noTls: "TLS handshake failed",
   exhausted: "no file descriptor",
 };
 

@@ -1,0 +1,73 @@
+/**
+ * The contracts of TCP connections.
+ *
+ * @module
+ */
+import type { Endpoint } from "../core/address.ts";
+import type { SendGate } from "./send_gate.ts";
+
+/**
+ * Why a connection did not open: the peer refused it, no route leads to the peer, the attempt timed
+ * out or was cancelled, or the system has no free descriptor or port.
+ */
+export type ConnectFailure = "refused" | "unreachable" | "timeout" | "cancelled" | "exhausted";
+
+/**
+ * Why a connection was not encrypted: the peer closed or reset it without any byte, or sent an alert
+ * or something else that completes no TLS handshake (`"noTls"`).
+ */
+export type TlsFailure = "closed" | "reset" | "noTls";
+
+/**
+ * Why a stream ended: it never opened, it was not encrypted, the peer closed or reset it, the peer was
+ * too slow, or it sent too many bytes.
+ */
+export type StreamEnd = ConnectFailure | TlsFailure | "slow" | "flood";
+
+/** An open TCP connection. */
+export interface Stream extends Disposable {
+  /**
+   * The next bytes, as a copy, or how the stream ended. It never throws for what a peer does. Only
+   * one call may be pending; disposing of the stream ends it.
+   */
+  read(): Promise<Uint8Array | "closed" | "reset">;
+  /** Writes all bytes; false when the connection is closed. */
+  write(bytes: Uint8Array): Promise<boolean>;
+}
+
+/** A connection after its TLS handshake. */
+export interface EncryptedStream {
+  /** Its decrypted bytes. Disposing of it also disposes of the connection below. */
+  readonly stream: Stream;
+  /** The SHA-256 of the peer's certificate in DER: 64 hexadecimal digits, lower case. */
+  readonly certificate: string;
+}
+
+/** Opens TCP connections to servers. */
+export interface Dialer {
+  /** Number of connections that failed or broke, by error code. */
+  readonly errors: ReadonlyMap<string, number>;
+  /**
+   * Connects.
+   *
+   * @param signal Cancels the attempt: the result is `"cancelled"`.
+   * @param gate Is asked immediately before the system call. Default: nothing is kept back.
+   * @returns The connection, or why it failed; `"kept back"`: the gate was closed. It never throws for
+   * what a peer does.
+   * @throws Deno.errors.NotCapable.
+   */
+  connect(
+    to: Endpoint,
+    signal: AbortSignal,
+    gate?: SendGate,
+  ): Promise<Stream | ConnectFailure | "kept back">;
+  /**
+   * Makes a TLS handshake over an open connection: TLS 1.2 or 1.3, for HTTP/1.1. The certificate is not
+   * verified. The handshake has no time limit; disposing of the connection ends it.
+   *
+   * @param stream The connection. No other caller may read or write it any more.
+   * @param serverName The name to send (SNI). Default: none.
+   * @returns The encrypted connection, or why there is none. It never throws for what a peer does.
+   */
+  encrypt(stream: Stream, serverName?: string): Promise<EncryptedStream | TlsFailure>;
+}

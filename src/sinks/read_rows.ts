@@ -65,7 +65,7 @@ const BOOLEANS = new Map([["true", true], ["TRUE", true], ["false", false], ["FA
 
 /** The date into which spreadsheets change a version such as 1.20.1: `20.01.2001`, `1/20/2001`, `20-Jan`. */
 const DATE =
-  /^(?:\d{1,2}\.\d{2}\.\d{4}|\d{1,4}\/\d{1,2}\/\d{1,4}|\d{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-\d{2})$/;
+  /^(?:\d{1,2}\.(?:0\d|1[0-2])\.(?:19|20)\d{2}|\d{1,4}\/\d{1,2}\/\d{1,4}|\d{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-\d{2})$/;
 
 /** Whether a spreadsheet has changed a cell: a GUID to 1.23457E+18, a version to a date. */
 function isChanged(name: string, cell: string): boolean {

@@ -233,7 +233,7 @@ Deno.test("the checks of documents find errors", async () => {
   await assertRejects(() => checkCommand(commands[1]), Error, "has no --none");
   await assertRejects(() => checkCommand(commands[2]), Error, 'no task "nothing"');
   assertThrows(() => checkArgs(["scan", "10.0.0.1", "--protocol", "none"]), InputError, "none");
-  assertThrows(() => checkArgs(["scan", "10.0.0.1", "-p", "U:9"]), Error, "no port for slp");
+  assertThrows(() => checkArgs(["scan", "10.0.0.1", "-p", "U:9"]), Error, "no port for nethernet");
 });
 
 Deno.test("every task that runs the program has --no-prompt, and names each permission", () => {

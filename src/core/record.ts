@@ -36,7 +36,7 @@ export interface ServerRecord {
   host: string;
   /** The server's port, 1 to 65535. */
   port: number;
-  /** The responding protocol of the highest rank: raknet, slp, query, sqp, nethernet, lan. */
+  /** The responding protocol of the highest rank: raknet, nethernet, slp, query, sqp, lan. */
   protocol: string;
   /** All responding protocols in order of rank. */
   protocols: readonly string[];

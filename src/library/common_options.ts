@@ -29,7 +29,7 @@ export interface CommonOptions {
 /** Options of functions that query servers. */
 export interface InquiryOptions extends CommonOptions {
   /**
-   * Names of the protocols to use: `raknet`, `slp`, `query`, `sqp`.
+   * Names of the protocols to use: `raknet`, `nethernet`, `slp`, `query`, `sqp`.
    *
    * @default all except `sqp`, which is used only if it is named
    */

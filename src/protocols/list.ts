@@ -5,6 +5,7 @@
  * @module
  */
 import { LAN_RANKS } from "./lan/discovery_facts.ts";
+import { nethernetProtocol } from "./nethernet/mod.ts";
 import type { Protocol } from "./protocol.ts";
 import { queryProtocol } from "./query/mod.ts";
 import { raknetProtocol } from "./raknet/mod.ts";
@@ -15,6 +16,7 @@ import { hasUsualPort } from "./usual_ports.ts";
 /** All protocols. Their status types differ, so callers keep status and protocol together. */
 export const PROTOCOLS: readonly Protocol[] = [
   raknetProtocol as Protocol,
+  nethernetProtocol as Protocol,
   slpProtocol as Protocol,
   queryProtocol as Protocol,
   sqpProtocol as Protocol,

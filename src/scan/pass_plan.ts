@@ -89,6 +89,7 @@ function lastOnesLast(
   ports: ScanSelection["targets"]["ports"],
 ): readonly Protocol[] {
   const isLast = (one: Protocol) =>
+    one.lastElsewhere &&
     ([4, 6] as const).some((bits) => ports(one.name, bits).some((port) => isLastAt(one, port)));
   return [...protocols.filter((one) => !isLast(one)), ...protocols.filter(isLast)];
 }

@@ -123,12 +123,27 @@ Deno.test("interview: the rules apply for any outcomes", () => {
 });
 
 Deno.test("interview: known protocols come first, then those of the list, suppressible ones last", () => {
-  assertEquals(hold(ALL, {}).names, ["raknet", "slp", "query", "sqp"]);
-  assertEquals(hold({ ...ALL, sighted: "query" }, { query: OK }).names, ["query", "raknet", "slp"]);
-  assertEquals(hold({ ...ALL, known: ["slp"] }, {}).names, ["slp", "raknet", "query", "sqp"]);
-  assertEquals(hold({ ...ALL, known: ["sqp"] }, {}).names, ["sqp", "slp", "query"]);
-  assertEquals(hold({ ...ALL, known: ["raknet"] }, {}).names, ["raknet", "slp", "query"]);
-  assertEquals(hold({ ...ALL, known: ["query", "sqp"] }, {}).names, ["query", "raknet", "slp"]);
+  assertEquals(hold(ALL, {}).names, ["raknet", "nethernet", "slp", "query", "sqp"]);
+  const streams = ["nethernet", "slp"];
+  assertEquals(hold({ ...ALL, sighted: "query" }, { query: OK }).names, [
+    "query",
+    "raknet",
+    ...streams,
+  ]);
+  assertEquals(hold({ ...ALL, known: ["slp"] }, {}).names, [
+    "slp",
+    "raknet",
+    "nethernet",
+    "query",
+    "sqp",
+  ]);
+  assertEquals(hold({ ...ALL, known: ["sqp"] }, {}).names, ["sqp", ...streams, "query"]);
+  assertEquals(hold({ ...ALL, known: ["raknet"] }, {}).names, ["raknet", ...streams, "query"]);
+  assertEquals(hold({ ...ALL, known: ["query", "sqp"] }, {}).names, [
+    "query",
+    "raknet",
+    ...streams,
+  ]);
 });
 
 Deno.test("interview: a suppressible protocol is used only after its suppressor had no reply", () => {
@@ -140,8 +155,8 @@ Deno.test("interview: a suppressible protocol is used only after its suppressor 
     const { names, interview } = hold(sqp, { raknet });
     assertEquals([names, interview.suppressed], [["raknet"], ["sqp"]]);
   }
-  assertEquals(hold(ALL, { query: { kind: "malformed" } }).names, ["raknet", "slp", "query"]);
-  assertEquals(hold(ALL, { slp: OK }).names, ["raknet", "slp", "query", "sqp"]); // no datagram
+  assertEquals(hold(ALL, { query: { kind: "malformed" } }).names, NAMES.slice(0, -1));
+  assertEquals(hold(ALL, { slp: OK }).names, NAMES); // no datagram
   // A detecting exchange without a reply does not lead to follow-ups.
   const followUps = named("slp");
   assertEquals(hold({ ...sqp, followUps }, { raknet: OK }).names, ["raknet"]);
@@ -169,8 +184,8 @@ Deno.test("interview: follow-ups wait for 4 round trips, at least 250 ms; connec
 Deno.test("interview: a protocol whose replies may lack the token gets a socket of its own, until a reply has the token", () => {
   const media = (echoed: string[]) =>
     hold({ ...ALL, echoed: new Set(echoed) }, {}).sent.map(({ medium }) => medium);
-  assertEquals(media([]), ["exclusive", "stream", "shared", "exclusive"]);
-  assertEquals(media(["raknet"]), ["shared", "stream", "shared", "exclusive"]);
+  assertEquals(media([]), ["exclusive", "stream", "stream", "shared", "exclusive"]);
+  assertEquals(media(["raknet"]), ["shared", "stream", "stream", "shared", "exclusive"]);
 });
 
 Deno.test("interview: it ends when a required first reply is missing", () => {
@@ -179,9 +194,9 @@ Deno.test("interview: it ends when a required first reply is missing", () => {
     return [names.length, ended];
   };
   assertEquals(sent("status", { kind: "malformed" }), [1, "unconfirmed"]);
-  assertEquals(sent("reply", { kind: "malformed" }), [3, undefined]);
+  assertEquals(sent("reply", { kind: "malformed" }), [4, undefined]);
   assertEquals(sent("reply", { kind: "noReply" }), [1, "unconfirmed"]);
-  assertEquals(sent(undefined, { kind: "noReply" }), [3, undefined]);
+  assertEquals(sent(undefined, { kind: "noReply" }), [4, undefined]);
   assertEquals(sent(undefined, { kind: "cancelled" }), [1, "cancelled"]);
 });
 
@@ -208,4 +223,23 @@ Deno.test("a protocol is refused if the list lacks its suppressor", () => {
   for (const { suppressedBy } of PROTOCOLS) {
     assert(suppressedBy === undefined || names.includes(suppressedBy));
   }
+});
+
+Deno.test("interview: an endpoint that replied over TCP, or accepts no connection, gets no other TCP protocol", () => {
+  const { names } = hold(ALL, { nethernet: OK });
+  assertEquals(names, ["raknet", "nethernet", "query", "sqp"]);
+  const known = hold({ ...ALL, known: ["slp"] }, { slp: OK, nethernet: OK }).names;
+  assertEquals(known, ["slp", "raknet", "query", "sqp"]);
+  const both = hold({ ...ALL, known: ["slp", "nethernet"] }, { slp: OK, nethernet: OK }).names;
+  assertEquals(both, ["nethernet", "slp", "raknet", "query", "sqp"]);
+  const closed = hold(ALL, { nethernet: { kind: "noReply", isClosed: true } }).names;
+  assertEquals(closed, ["raknet", "nethernet", "query", "sqp"]);
+});
+
+Deno.test("interview: NetherNet comes after Server List Ping, except on its own port", () => {
+  const order = (port: number) =>
+    hold({ ...ALL, protocols: named("nethernet", "slp"), port }, {}).names;
+  assertEquals(order(19132), ["nethernet", "slp"]);
+  assertEquals(order(25565), ["slp", "nethernet"]);
+  assertEquals(order(4000), ["slp", "nethernet"]);
 });

@@ -46,8 +46,8 @@ Deno.test("mergeReplies() ranks protocols by the list, and other names last", ()
     reply("query", { name: "Q", map: "q" }),
     reply("slp", { name: "S", map: "s" }),
   ], CONTEXT);
-  assertEquals(protocols, ["slp", "query", "nethernet", "lan", "unlisted"]);
-  assertEquals([protocol, name, map], ["slp", "S", "q"]);
+  assertEquals(protocols, ["nethernet", "slp", "query", "lan", "unlisted"]);
+  assertEquals([protocol, name, map], ["nethernet", "N", "q"]);
 });
 
 Deno.test("mergeReplies() fills missing values, and distinguishes zero from null", () => {

@@ -192,5 +192,5 @@ Deno.test("an invented protocol has its usual ports; one without any must be nam
     [],
   ]);
   const usual = usualProtocols(WITH_INVENTED).map(({ name }) => name);
-  assertEquals(usual, ["raknet", "slp", "query", "herald"]);
+  assertEquals(usual, ["raknet", "nethernet", "slp", "query", "herald"]);
 });

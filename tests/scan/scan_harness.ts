@@ -42,6 +42,7 @@ export const SCAN_ID = "01928d5e-0000-7000-8000-000000000000";
 /** The usual ports in the declarations of protocols. */
 export const PORTS: Record<string, readonly number[]> = {
   raknet: [19132],
+  nethernet: [19132],
   slp: [25565],
   query: [25565],
   sqp: [9000],

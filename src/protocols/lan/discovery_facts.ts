@@ -15,7 +15,7 @@ export const LAN_PROTOCOLS = {
 } as const;
 
 /** The values of LAN_PROTOCOLS in order of rank, below all protocols of PROTOCOLS. */
-export const LAN_RANKS: readonly string[] = [LAN_PROTOCOLS.nethernet, LAN_PROTOCOLS.announcement];
+export const LAN_RANKS: readonly string[] = [LAN_PROTOCOLS.announcement];
 
 /** The meanings of the flags of LAN discovery. */
 export const LAN_FLAGS: Readonly<Record<"hostIgnored" | "noMotd" | "unknownVersion", string>> = {

@@ -38,13 +38,13 @@ export {
 type NethernetFlag =
   | Exclude<HttpFlag | GameStatusFlag, GeneralFlag>
   | "hidden"
-  | "noStatus"
+  | "emptyReply"
   | "unknownVersion";
 
 /** The meanings of NetherNet's own flags. */
 const NETHERNET_FLAGS: Readonly<Record<NethernetFlag, string>> = {
   hidden: "a Bedrock Dedicated Server that hides its status (`enable-lan-visibility=false`)",
-  noStatus: "the reply has no status: the server hides it, or is not ready",
+  emptyReply: "the reply has no status: the server hides it, or is not ready",
   noLength: "the reply has no length and ends with the connection, so it may be incomplete",
   looseNumber: "a number is written as text",
   wrongType: "a text or a switch has another type; it is omitted",
@@ -74,6 +74,7 @@ export const nethernetProtocol: Protocol<NethernetStatus> = {
   transport: "tcp",
   // Over IPv6 too: Bedrock Dedicated Server ignores `server-portv6` for NetherNet.
   ports: { 4: [NETHERNET_PORT], 6: [NETHERNET_PORT] },
+  lastElsewhere: true, // proxies of Java servers log a request as a bad packet
   siblings: ["raknet"],
   isWeak: isWeakStatus,
   fingerprint: statusFingerprint,

@@ -178,7 +178,7 @@ Deno.test("no TLS attempt follows in other cases", () => {
 });
 
 Deno.test("an empty reply is weak but for the exact one of a hidden server on 19132", () => {
-  const weak = (reply: string, port = 19132, flag = "noStatus") => {
+  const weak = (reply: string, port = 19132, flag = "emptyReply") => {
     const endpoint = { address: 0xc0000207, port };
     const status = run([[reply, new Closed()]], { endpoint }).result();
     const { columns, flags } = recordOf(status);

@@ -352,6 +352,6 @@ Deno.test("fields without an agreed meaning are bounded in the facts, and a flag
 });
 
 Deno.test("protocols are listed in the order of their passes", () => {
-  assertEquals(PROTOCOLS.map(({ name }) => name), ["raknet", "slp", "query", "sqp"]);
+  assertEquals(PROTOCOLS.map(({ name }) => name), ["raknet", "nethernet", "slp", "query", "sqp"]);
   assertEquals(new NoReply().name, "NoReply");
 });

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Shortage } from "../../../src/net/file_descriptors.ts";
 import { raknet } from "../../../src/entry/protocols.ts";
+import { USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import type { Endpoint } from "../../../src/core/address.ts";
 import { STREAM_LIMITS, StreamLink } from "../../../src/net/stream_link.ts";
 import { Throttle } from "../../../src/net/throttle.ts";
@@ -18,6 +19,9 @@ import { HOME, lookAround, lookAroundWell, put } from "./lan_harness.ts";
 
 const at = (last: number) => ({ address: 0xc0a80100 + last, port: 25565 });
 const utf8 = (text: string) => new TextEncoder().encode(text);
+
+/** A discovery that sweeps only for Java servers. */
+const JAVA = { protocols: USUAL_PROTOCOLS.filter(({ name }) => name !== "nethernet") };
 
 /** Dedicated Java servers at addresses with these last bytes, and the options of the sweep. */
 function javaServers(network: FakeNetwork, ...lasts: number[]) {
@@ -52,7 +56,7 @@ function maxInSecond(times: readonly number[]): number {
 Deno.test("lan finds dedicated Java servers, also on its own machine, and connects once to each host", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 5, 77);
-  const { found, unswept } = await lookAroundWell(network, { sweep });
+  const { found, unswept } = await lookAroundWell(network, { ...JAVA, sweep });
   assertEquals(unswept, 0);
   assertEquals(
     found.map(({ host, port, protocol }) => `${host} ${port} ${protocol}`).toSorted(),
@@ -72,7 +76,7 @@ Deno.test("at most 128 connections of lan are pending, and each lasts at most 1.
   streams.absent = "timeout";
   const networks = [{ address: 0x0a000105, netmask: 0xfffffc00 }]; // four /24s
   streams.host({ address: 0x0a000309, port: 25565 }, "refused");
-  await lookAround(network, { sweep: { ...sweep!, networks } });
+  await lookAround(network, { ...JAVA, sweep: { ...sweep!, networks } });
   assertEquals(streams.begun.length, 1022);
   assert(streams.most > 100 && streams.most <= 128, `${streams.most} pending`);
   assert(network.now() < 1000 + 15_000, `${network.now() - 1000} ms`);
@@ -82,7 +86,7 @@ Deno.test("overlapping networks are swept once, without the network and broadcas
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network);
   const networks = [HOME, { address: 0xc0a80207, netmask: 0xfffffc00 }, HOME];
-  await lookAround(network, { sweep: { ...sweep!, networks } });
+  await lookAround(network, { ...JAVA, sweep: { ...sweep!, networks } });
   const hosts = streams.begun.map(({ to }) => Number(to.address));
   assertEquals(new Set(hosts).size, hosts.length);
   assertEquals(hosts.length, 1022 - 2);
@@ -93,6 +97,7 @@ Deno.test("the sweep of lan ends at its time limit, even if hosts drop packets",
   const { streams, sweep } = javaServers(network);
   streams.absent = "timeout";
   const { unswept } = await lookAroundWell(network, {
+    ...JAVA,
     sweep: { ...sweep!, maxMs: 1000 },
     listenMs: 1000,
   });
@@ -108,7 +113,7 @@ Deno.test("hosts that the sweep of lan leaves out for lack of descriptors are co
   streams.connect = () => Promise.resolve("exhausted");
   const codes: (string | undefined)[] = [];
   const shortage = new Shortage(network, (code) => codes.push(code));
-  const { short, unswept } = await lookAroundWell(network, { sweep, shortage });
+  const { short, unswept } = await lookAroundWell(network, { ...JAVA, sweep, shortage });
   assertEquals([short, unswept, codes.length], [254, 0, 1]);
   assert(network.now() < 1000 + 25_000, `${network.now() - 1000} ms for waits of 15 s each`);
 });
@@ -116,7 +121,7 @@ Deno.test("hosts that the sweep of lan leaves out for lack of descriptors are co
 Deno.test("without a network to sweep, lan opens no connection", async () => {
   const network = new FakeNetwork(1);
   const { streams, sweep } = javaServers(network, 77);
-  await lookAround(network, { sweep: { ...sweep!, networks: [] } });
+  await lookAround(network, { ...JAVA, sweep: { ...sweep!, networks: [] } });
   assertEquals(await lookAround(network), []);
   assertEquals(streams.begun, []);
 });
@@ -131,7 +136,7 @@ Deno.test("a server that announces itself and is swept is one row", async () => 
       network.inject(from, socket, utf8("[MOTD]a[/MOTD][AD]25565[/AD]"), ms);
       return Promise.resolve(socket);
     };
-    const found = await lookAround(network, { sweep, openGroup });
+    const found = await lookAround(network, { ...JAVA, sweep, openGroup });
     assertEquals(found.map(({ host, port }) => `${host} ${port}`), ["192.168.1.77 25565"]);
   }
 });
@@ -146,7 +151,7 @@ Deno.test("lan does not connect to opted-out addresses, and lists none of their 
     network.inject(at(78), socket, utf8("[MOTD]a[/MOTD][AD]4000[/AD]"), 100);
     return Promise.resolve(socket);
   };
-  const found = await lookAround(network, { sweep, openGroup, optedOut });
+  const found = await lookAround(network, { ...JAVA, sweep, openGroup, optedOut });
   assertEquals(found.map(({ host }) => host).toSorted(), ["192.168.1.11", "192.168.1.77"]);
   assert(!streams.begun.some(({ to }) => to.address === at(78).address));
   assertEquals(network.sent.filter(({ to }) => to.address === at(10).address), []);
@@ -185,7 +190,7 @@ Deno.test("after an opt-out in a pong, nothing is sent to the address, and none 
         signal,
       });
     const servers = new FoundServers();
-    const { unswept } = await lookAroundWell(network, { sweep, openGroup, dial, servers });
+    const { unswept } = await lookAroundWell(network, { ...JAVA, sweep, openGroup, dial, servers });
     const later = [...network.sent, ...streams.begun, ...streams.written]
       .filter((sent) => sent.to.address === at(10).address && sent.at > pongs[0]);
     assertEquals(later, [], `a pong after ${delay} ms`);
@@ -207,7 +212,7 @@ Deno.test("a continuous discovery sweeps once, queries the servers found every 1
   network.after(140_000, () => controller.abort());
   const { signal } = controller;
   const continuous = { servers, continuous: true, listenMs: Infinity, signal };
-  await lookAround(network, { sweep, ...continuous });
+  await lookAround(network, { ...JAVA, sweep, ...continuous });
   assertEquals(seen.map((rows) => rows.map(({ host }) => host)), [
     ["192.168.1.77"],
     ["192.168.1.77"],

@@ -7,8 +7,11 @@ import { lan } from "../../../src/entry/protocols.ts";
 import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { request } from "../../../src/protocols/protocol.ts";
-import type { LocalLink } from "../../../src/scan/lan/mod.ts";
+import { STREAM_LIMITS, StreamLink } from "../../../src/net/stream_link.ts";
+import { Throttle } from "../../../src/net/throttle.ts";
+import { FoundServers, type LocalLink } from "../../../src/scan/lan/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import { FakeStreams } from "../../../src/testing/fake_streams.ts";
 import { HOME, LINK, lookAround, lookAroundWell, OFFICE, put } from "./lan_harness.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -280,4 +283,51 @@ Deno.test("the fleet's worlds announce themselves as the game does", () => {
   assertEquals(read.port, endpoint.port);
   assertEquals(lan.announcementStatement(read), entry.truth.lan);
   assertEquals(ANNOUNCEMENTS.groups, lan.ANNOUNCEMENT_GROUPS);
+});
+
+/** A NetherNet server over HTTP on port 19132, which also replies to LAN discovery. */
+function joinable(network: FakeNetwork, address: number, { lan = true } = {}) {
+  const streams = new FakeStreams(network, 1);
+  const range = { start: address, end: address + 1 };
+  const drawn = (software: string) =>
+    drawFleet({ servers: 1, range, seed: 5, software: [software] })[0];
+  const server = drawn("bdsNetherNet");
+  streams.host({ address, port: 19132 }, server.streams!);
+  if (lan) network.host({ address, port: 7551 }, drawn("netherNet7").responder!);
+  const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: 5 });
+  const limits = STREAM_LIMITS;
+  const dial = (endpoint: Endpoint, signal: AbortSignal) =>
+    new StreamLink(endpoint, { dialer: streams, throttle, clock: network, limits, signal });
+  const sweep = { networks: [HOME], maxMs: Infinity, seed: 1, dialer: streams };
+  return { streams, dial, sweep, truth: server.entry.truth.nethernet };
+}
+
+Deno.test("a world that replies over HTTP too has the port that players type, and is listed once", async () => {
+  for (const swept of [false, true]) {
+    const network = new FakeNetwork(1);
+    const { dial, sweep, truth } = joinable(network, 0xc0a8010a);
+    const servers = new FoundServers();
+    await lookAround(network, { dial, servers, ...(swept && { sweep }) });
+    const [{ row }, ...others] = servers.listed();
+    assertEquals([row.host, row.port, others], ["192.168.1.10", 19132, []]);
+    assertEquals([row.protocols, row.name], [["nethernet"], truth.columns.name]);
+    assertEquals(row.version, truth.columns.version);
+  }
+});
+
+Deno.test("a world that does not reply over HTTP keeps the port of its reply", async () => {
+  const network = new FakeNetwork(1);
+  const { dial, streams } = joinable(network, 0xc0a8010a);
+  streams.host({ address: 0xc0a8010a, port: 19132 }, "refused");
+  const [row, ...others] = await lookAround(network, { dial });
+  assertEquals([row.port, row.extras?.nethernet.data_version, others], [7551, 7, []]);
+  assertEquals(streams.begun.map(({ to }) => to.port), [19132]);
+});
+
+Deno.test("the sweep finds a Bedrock server that neither replies to pings nor to LAN discovery", async () => {
+  const network = new FakeNetwork(1);
+  const { dial, sweep } = joinable(network, 0xc0a8010a, { lan: false });
+  const [row, ...others] = await lookAround(network, { dial, sweep });
+  assertEquals([row.host, row.port, row.protocols], ["192.168.1.10", 19132, ["nethernet"]]);
+  assertEquals(others, []);
 });

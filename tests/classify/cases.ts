@@ -95,6 +95,7 @@ function fromFleet(): Case[] {
       ports: () => [entry.port],
       follow: true,
     });
+    if (Object.values(entry.truth).every(({ weak }) => weak)) return []; // they give no row
     if (spoken.length === 0) throw new Error(`nobody finds ${name}`);
     const parts = spoken.length > 1 ? [spoken, ...spoken.map((one) => [one])] : [spoken];
     return parts.map((protocols) => fleetCase(entry, responder, protocols));

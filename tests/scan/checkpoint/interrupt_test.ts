@@ -73,7 +73,11 @@ const TARGETS = compose([{ range: DEFAULT.fleet.range, port: undefined }], {
 
 const GIVEN: GivenOptions = {
   words: ["127.16.0.0-127.16.0.95"],
-  given: new Map([["seed", ["5"]], ["output", ["rows.ndjson"]]]),
+  given: new Map([
+    ["seed", ["5"]],
+    ["output", ["rows.ndjson"]],
+    ["protocol", ["raknet,slp,query"]],
+  ]),
 };
 const OPTIONS = readOptions("scan", GIVEN);
 const CHOICE = scanChoice(OPTIONS, () => NaN);

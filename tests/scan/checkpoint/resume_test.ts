@@ -14,7 +14,7 @@ import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 /** Replies arrive up to a second late, and each pass takes three seconds. */
 const SETTING: Setting = {
-  fleet: { servers: 40, hostile: 20, range: { start: 0x7f100000, end: 0x7f100080 }, seed: 11 },
+  fleet: { servers: 40, hostile: 20, range: { start: 0x7f100000, end: 0x7f100080 }, seed: 14 },
   faults: { loss: 0, duplication: 0.1, delay: 100, jitter: 300 },
   streamFaults: { ...NO_STREAM_FAULTS, delay: 150, jitter: 300 },
   rates: { rate: 130, netRate: undefined, hostRate: undefined },

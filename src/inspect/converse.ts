@@ -91,7 +91,7 @@ export async function converse<S>(
     return options.signal.aborted ? CANCELLED : running.outcomeWithoutStatus();
   } catch (error) {
     if (error instanceof NoReply && options.signal.aborted) return CANCELLED;
-    if (error instanceof NoReply) return running.outcomeWithoutStatus();
+    if (error instanceof NoReply) return running.outcomeWithoutStatus(error instanceof Closed);
     if (error instanceof Truncated || error instanceof Malformed) {
       return { kind: "malformed", error };
     }
@@ -176,9 +176,16 @@ class RunningExchange {
     return end === undefined || end === "slow" || end === "timeout" ? new NoReply() : new Closed();
   }
 
-  /** The outcome of an exchange without a status. */
-  outcomeWithoutStatus(): Outcome<never> {
-    const why = this.link.stream?.end;
+  /**
+   * The outcome of an exchange without a status.
+   *
+   * @param wasClosed Whether the peer closed the connection of the request that counts. Requests in
+   * an older form may have followed it, and may have got no reply in time.
+   */
+  outcomeWithoutStatus(wasClosed = false): Outcome<never> {
+    const end = this.link.stream?.end;
+    const isLate = end === undefined || end === "slow" || end === "timeout";
+    const why = wasClosed && isLate ? "closed" : end;
     return { kind: "noReply", replies: this.replies, ...(why === undefined ? {} : { why }) };
   }
 

@@ -60,7 +60,9 @@ export interface StreamCounts {
   valid: number;
   /** Open connections with another reply. */
   invalid: number;
-  /** Open connections without a reply, including those that the peer closed. */
+  /** Open connections that the peer closed without a status. */
+  closed: number;
+  /** Open connections without a reply. */
   unresponsive: number;
   /** Connections, pending or open, that were cancelled because their address opted out. */
   cancelled: number;
@@ -181,6 +183,7 @@ export function noStreams(): StreamCounts {
     failed: 0,
     valid: 0,
     invalid: 0,
+    closed: 0,
     unresponsive: 0,
     cancelled: 0,
   };

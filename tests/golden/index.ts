@@ -250,6 +250,11 @@ export { default as "slp/s23-login-handshake.json" } from "./slp/s23-login-hands
 export { default as "slp/s24-other-packet.json" } from "./slp/s24-other-packet.json" with { type: "json" };
 export { default as "slp/s25-status-in-place-of-pong.json" } from "./slp/s25-status-in-place-of-pong.json" with { type: "json" };
 export { default as "slp/s26-status-text-beyond-frame.json" } from "./slp/s26-status-text-beyond-frame.json" with { type: "json" };
+export { default as "slp/s27-status-26-4.json" } from "./slp/s27-status-26-4.json" with { type: "json" };
+export { default as "slp/s28-status-long-contact.json" } from "./slp/s28-status-long-contact.json" with { type: "json" };
+export { default as "slp/s29-status-no-contact.json" } from "./slp/s29-status-no-contact.json" with { type: "json" };
+export { default as "slp/s30-status-request-srv-26-4.json" } from "./slp/s30-status-request-srv-26-4.json" with { type: "json" };
+export { default as "slp/s31-status-request-long-host.json" } from "./slp/s31-status-request-long-host.json" with { type: "json" };
 export { default as "slp/status-bareiron.json" } from "./slp/status-bareiron.json" with { type: "json" };
 export { default as "slp/status-bom.json" } from "./slp/status-bom.json" with { type: "json" };
 export { default as "slp/status-deep.json" } from "./slp/status-deep.json" with { type: "json" };

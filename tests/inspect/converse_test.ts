@@ -6,7 +6,8 @@ import { converse } from "../../src/inspect/converse.ts";
 import { exclusiveLink } from "../../src/net/peer_link.ts";
 import { STREAM_LIMITS, StreamLink } from "../../src/net/stream_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import { type Exchange, NoReply, request } from "../../src/protocols/protocol.ts";
+import type { Link } from "../../src/net/socket.ts";
+import { Closed, type Exchange, NoReply, request } from "../../src/protocols/protocol.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../src/testing/fake_streams.ts";
 
@@ -171,4 +172,34 @@ Deno.test("converse() sends a request over TLS on a new connection, or throws in
     assertEquals([outcome.status, received], [status, certificates]);
     assertEquals(streams.begun.length, 2);
   }
+});
+
+Deno.test("converse() says that a peer closed its stream, also if a request in an older form came later", async () => {
+  const link = (end: "slow" | "reset" | undefined): Link => ({
+    stream: { end, opened: true, renew: () => {} },
+    send: () => Promise.resolve(true),
+    next: () => Promise.resolve(undefined),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  });
+  function* thrown(error: NoReply): Exchange<never> {
+    try {
+      yield { bytes: Uint8Array.of(1), resend: false };
+    } catch {
+      throw error;
+    }
+    throw new Error("a reply");
+  }
+  const network = new FakeNetwork(1);
+  const options = {
+    ...{ timeoutMs: 100, resends: 0, clock: network },
+    signal: new AbortController().signal,
+  };
+  const why = async (error: NoReply, end: "slow" | "reset" | undefined) => {
+    const outcome = await converse(thrown(error), link(end), options);
+    return outcome.kind === "noReply" ? outcome.why : outcome.kind;
+  };
+  assertEquals(await why(new Closed(), "slow"), "closed");
+  assertEquals(await why(new Closed(), undefined), "closed");
+  assertEquals(await why(new Closed(), "reset"), "reset");
+  assertEquals(await why(new NoReply(), "slow"), "slow");
 });

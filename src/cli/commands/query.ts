@@ -164,6 +164,8 @@ const ENDINGS: Readonly<Record<string, string>> = {
   slow: "no complete reply in time",
   timeout: "timed out",
   noTls: "TLS handshake failed",
+  closed: "closed without status",
+  reset: "closed without status",
   exhausted: "no file descriptor",
 };
 

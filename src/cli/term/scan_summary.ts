@@ -161,8 +161,9 @@ function udpLine(state: ScanState, verbose: boolean): string {
 
 /** Connections over TCP by outcome. */
 function tcpLine(tcp: ScanState["tcp"], verbose: boolean): string {
-  const { open, valid, invalid, unresponsive, timeout, ...others } = tcp.counts;
-  const outcomes = { invalid, unresponsive, ...others, "timed out": timeout };
+  const { open, valid, invalid, closed, unresponsive, timeout, ...others } = tcp.counts;
+  const without = { "closed without status": closed, unresponsive };
+  const outcomes = { invalid, ...without, ...others, "timed out": timeout };
   const opened = verbose ? ` (${withCommas(open)} open)` : "";
   return `TCP: started ${countOf(tcp.sent, "connection")}${opened}${passesText(tcp, verbose)}: ` +
     `${listOf(valid, "valid", outcomes, verbose)}`;

@@ -121,11 +121,11 @@ function statusStatement(
 }
 
 /** Whether the status exceeds the bounds of a row. */
-function exceedsLimits({ motd, sample, modding, versionName, keys }: JavaStatus): boolean {
+function exceedsLimits({ motd, sample, modding, versionName, contact, keys }: JavaStatus): boolean {
   const names = sample?.map(({ name }) => name) ?? [];
   return isLonger(motd, MAX_MOTD) || isLonger(names, MAX_PLAYERS) ||
     isLonger(modding?.mods, MAX_MODS) ||
-    [versionName, ...names].some((text) => isLonger(text, MAX_TEXT)) ||
+    [versionName, contact, ...names].some((text) => isLonger(text, MAX_TEXT)) ||
     Object.values(keys).some((list) => isLonger(list, MAX_KEYS));
 }
 
@@ -144,6 +144,7 @@ function statusFacts(java: JavaStatus, iconSize: number | null): Facts {
     players_keys: names(java.keys.players),
     sample_size: java.sample?.length ?? null,
     favicon_size: iconSize,
+    contact: java.contact === null ? null : cutToText(java.contact),
     ...Object.fromEntries(java.switches),
     ...(java.unread.size > 0 && { unread: textPairs(java.unread) }),
     ...(java.modding && moddingFacts(java.modding)),

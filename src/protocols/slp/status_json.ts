@@ -2,7 +2,8 @@
  * The JSON of a status, as vanilla and other software write it:
  *
  *     { version: { name, protocol }, description, players: { max, online, sample: [{ name, id }] },
- *       favicon, enforcesSecureChat, previewsChat, preventsChatReports, (mods: see forge_mods.ts) }
+ *       favicon, enforcesSecureChat, previewsChat, preventsChatReports, contact,
+ *       (mods: see forge_mods.ts) }
  *
  * Every key may be missing, and numbers may be texts. The order of keys identifies software:
  * vanilla up to 1.19.3 writes description, players, version; later vanilla writes version,
@@ -65,6 +66,8 @@ export interface JavaStatus {
   readonly sample: readonly SampleEntry[] | null;
   /** The icon as a data URL. */
   readonly favicon: string | null;
+  /** How to reach the owner: a text of the setting `status-contact-details`, since 26.4. */
+  readonly contact: string | null;
   /** Boolean settings of the status, by key. */
   readonly switches: ReadonlyMap<string, boolean>;
   /** The mods; `undefined`: the status names none. */
@@ -127,6 +130,7 @@ export function parseStatus(bytes: Uint8Array): JavaStatus | JavaDisconnect {
     max: numbers.read(players, "max", 0, 999_999_999),
     sample: Array.isArray(sample) ? listOrEmpty(sample).flatMap(entryOf) : null,
     favicon: stringOrNull(ownValue(value, "favicon")),
+    contact: stringOrNull(ownValue(value, "contact")) || null,
     switches: new Map(SWITCHES.flatMap((key) => switchOf(value, key))),
     modding: parseModding(value),
     keys: { status: keysOf(value), version: keysOf(version), players: keysOf(players) },

@@ -50,6 +50,9 @@ export interface TcpSweepParts {
   readonly optOuts: OptOutRecorder;
 }
 
+/** How a connection ends if the peer closes it: in order, or because it has not read the request. */
+const CLOSED: ReadonlySet<string | undefined> = new Set(["closed", "reset"]);
+
 /** The start of the first pass. */
 const START: Mark = { pass: 1, position: 0 };
 
@@ -297,7 +300,7 @@ export class TcpSweep {
         this.#others.get(protocol.name)!.add(target);
         break;
       case "noReply":
-        counts.unresponsive++;
+        counts[CLOSED.has(outcome.why) ? "closed" : "unresponsive"]++;
         // TCP resends lost packets. A host that did not reply in this time is therefore not probed
         // again.
         if (outcome.why === "slow") this.#addSlow(protocol, target);

@@ -106,7 +106,7 @@ Deno.test("query prints how connections ended, and fails", async () => {
   const freed = freePort();
   const closes = { accept: () => ({ opening: [], receive: () => ["close" as const] }) };
   await using closing = listenSlp(closes, "127.0.0.1");
-  for (const [port, why] of [[freed, "refused"], [closing.port, "closed"]]) {
+  for (const [port, why] of [[freed, "refused"], [closing.port, "closed without status"]]) {
     const { code, stdout, stderr } = await run(["query", `127.0.0.1:${port}`, ...SLP]);
     assertEquals([code, stdout], [1, ""]);
     const target = `127.0.0.1:${port}`;

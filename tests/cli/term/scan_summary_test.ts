@@ -37,9 +37,17 @@ Deno.test("summary() has the important counts when nothing is wrong, and all of 
     "UDP: sent 4,000 probes in 2 of 2 passes; replies: 31 valid, 19 duplicate, 40 canary, " +
     "0 unverified, 1 forged, 0 omitted, 0 malformed, 0 suppressing, 1 unsolicited",
     "TCP: started 2,000 connections (15 open) in 1 of 1 pass: 12 valid, 1 invalid, " +
-    "2 unresponsive, 0 refused, 0 unreachable, 0 failed, 0 cancelled, 5 timed out",
+    "0 closed without status, 2 unresponsive, 0 refused, 0 unreachable, 0 failed, 0 cancelled, 5 timed out",
     "engine: portable",
   ]);
+});
+
+Deno.test("summary() counts connections that servers closed without a status", () => {
+  const state = usualState();
+  state.tcp.counts.closed = 3;
+  const [, , tcp] = summary(state, DONE, SCOPE);
+  const without = "3 closed without status, 2 unresponsive, 5 timed out";
+  assertEquals(tcp, `TCP: started 2,000 connections: 12 valid, 1 invalid, ${without}`);
 });
 
 Deno.test("summary() counts only the rows that a database has, and not those in its spill file", () => {

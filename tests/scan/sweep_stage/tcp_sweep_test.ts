@@ -53,6 +53,8 @@ const door = (respond: (question: number) => readonly StreamAct[]): StreamRespon
 const modern = door(() => [says("modern")]);
 const old = door((question) => question === 2 ? [says("old")] : ["close"]);
 const mute = door(() => []);
+const shut = door(() => ["close"]);
+const rude = door(() => ["reset"]);
 const http = door(() => [{ bytes: new TextEncoder().encode("HTTP/1.1 400") }, "close"]);
 
 const BASE = 0x7f100000;
@@ -81,16 +83,18 @@ Deno.test("an open connection carries the query, and fallbacks use new connectio
       streams.host(at(4), http);
       streams.host(at(5), "timeout");
       streams.host(at(6), "unreachable");
+      streams.host(at(7), shut);
+      streams.host(at(8), rude);
     },
   });
   assertEquals(result.rows.map(({ name }) => name).toSorted(), ["modern", "old"]);
   assertEquals(ids(result), ["127.16.0.1:25565", "127.16.0.2:25565"]);
   const to = (last: number) =>
     result.streams.begun.filter(({ to }) => to.address === at(last).address).length;
-  assertEquals([1, 2, 3, 4, 5, 6].map(to), [1, 2, 1, 1, 2, 2]);
+  assertEquals([1, 2, 3, 4, 5, 6, 7, 8].map(to), [1, 2, 1, 1, 2, 2, 4, 4]);
   assertEquals(result.state.tcp.counts, {
-    ...{ open: 4, refused: 500, unreachable: 2, timeout: 2, failed: 0, cancelled: 0 },
-    ...{ valid: 2, invalid: 1, unresponsive: 1, cancelled: 0 },
+    ...{ open: 8, refused: 496, unreachable: 2, timeout: 2, failed: 0, cancelled: 0 },
+    ...{ valid: 2, invalid: 1, closed: 4, unresponsive: 1 },
   });
   const { pass, passes, position, size, sent } = result.state.tcp;
   assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 508]);

@@ -140,8 +140,8 @@ const toSilent = packetsOfHosts(scanned, silent);
 for (const [count, hosts] of toSilent) {
   console.log(`${count} packets to each of ${hosts} silent hosts`);
 }
-if (Math.max(...toSilent.keys()) > 6 || toSilent.has(0)) {
-  fault("other numbers of packets to silent hosts than documented: up to 6 to each");
+if (Math.max(...toSilent.keys()) > 8 || toSilent.has(0)) {
+  fault("other numbers of packets to silent hosts than documented: up to 8 to each");
 }
 console.log(
   `${payloads.length} payloads, ${described.length} packets in the document, ${faults} faults`,

@@ -39,8 +39,8 @@ serve() {
     --servers "$3" --range "$2" --software "$4" --seed 2 --manifest "$folder/$1.json" &
   pids+=($!)
 }
-serve servers 10.80.1.0/26 40 \
-  bdsAdvertises,bdsBans,nukkit,fullLost,tokensOnly,kicksOnly,disconnects,wantsProtocol,quarry,vanillaOld
+serve servers 10.80.1.0/26 48 \
+  bdsNetherNet,cloudburstTls,bdsAdvertises,bdsBans,nukkit,fullLost,tokensOnly,kicksOnly,disconnects,wantsProtocol,quarry,vanillaOld
 serve sqp 10.80.1.64/29 2 sqpFull,sqpSample
 for name in servers sqp; do until [ -s "$folder/$name.json" ]; do sleep 0.1; done; done
 

@@ -6,7 +6,7 @@
  */
 import type { ServerRecord } from "../../core/record.ts";
 
-/** The `protocol` values of worlds on the LAN, besides the names of PROTOCOLS. */
+/** The `protocol` values of worlds that discovery on the LAN finds. */
 export const LAN_PROTOCOLS = {
   /** A Java world that announces itself by multicast. */
   announcement: "lan",
@@ -14,14 +14,13 @@ export const LAN_PROTOCOLS = {
   nethernet: "nethernet",
 } as const;
 
-/** The values of LAN_PROTOCOLS in order of rank, below all protocols of PROTOCOLS. */
+/** The values of LAN_PROTOCOLS that are not in PROTOCOLS, in order of rank, below all of PROTOCOLS. */
 export const LAN_RANKS: readonly string[] = [LAN_PROTOCOLS.announcement];
 
 /** The meanings of the flags of LAN discovery. */
-export const LAN_FLAGS: Readonly<Record<"hostIgnored" | "noMotd" | "unknownVersion", string>> = {
+export const LAN_FLAGS: Readonly<Record<"hostIgnored" | "noMotd", string>> = {
   hostIgnored: "the announcement names an address; the game uses the sender's",
   noMotd: "the announcement has no name",
-  unknownVersion: "the version of the server data is unknown",
 };
 
 /**

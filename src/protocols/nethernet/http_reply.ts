@@ -63,7 +63,6 @@ export function headerOf({ headers }: Pick<HttpReply, "headers">, name: string) 
 
 type Head = Omit<HttpReply, "body" | "flags">;
 
-const NO_LENGTH: HttpFlag = "noLength";
 const START = "HTTP/1.";
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -123,7 +122,7 @@ export class HttpReplyReader {
   }
 
   #reply(hasTrailingBytes: boolean): HttpReply {
-    const flags: HttpFlag[] = this.#framing === "close" ? [NO_LENGTH] : [];
+    const flags: HttpFlag[] = this.#framing === "close" ? ["noLength"] : [];
     if (hasTrailingBytes) flags.push("trailingBytes");
     return { ...this.#head!, body: this.#body.bytes.slice(), flags };
   }

@@ -185,7 +185,7 @@ export const JOIN_STYLES = {
   /** The same with `enable-lan-visibility=false`: a head without a body. */
   bdsHidden: { body: noStatus("", ["hidden"], false), server: "bds", hello: ALERTS },
   /** Bedrock Dedicated Server 1.26.30. */
-  bdsOk: { body: noStatus("OK", ["noStatus"], true), server: "bds", hello: ALERTS },
+  bdsOk: { body: noStatus("OK", ["emptyReply"], true), server: "bds", hello: ALERTS },
   /** Geyser, by the library of Cloudburst without a certificate. */
   geyser: { body: GEYSER, server: "cloudburst", hello: CLOSES },
   /** Nukkit-MOT, by the same library. */
@@ -206,7 +206,7 @@ export const JOIN_STYLES = {
   tlsCloses: { body: SEVEN_MEMBERS, server: "bds", tls: "closes" },
   tlsAlerts: { body: SEVEN_MEMBERS, server: "bds", tls: "alerts" },
   /** A relay, or a server that is not ready: no status. */
-  relay: { body: noStatus("", ["noStatus"], true), server: "relay", hello: CLOSES },
+  relay: { body: noStatus("", ["emptyReply"], true), server: "relay", hello: CLOSES },
   /** go-nethernet before it had a status. */
-  goEmpty: { body: noStatus("", ["noStatus"], true), server: "go", hello: BAD_REQUEST },
+  goEmpty: { body: noStatus("", ["emptyReply"], true), server: "go", hello: BAD_REQUEST },
 } satisfies Record<string, JoinStyle>;

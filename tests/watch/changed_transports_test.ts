@@ -9,6 +9,7 @@ import { Demultiplexer } from "../../src/net/demultiplexer.ts";
 import { STREAM_LIMITS, StreamLink } from "../../src/net/stream_link.ts";
 import { Throttle } from "../../src/net/throttle.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { nethernetProtocol } from "../../src/protocols/nethernet/mod.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { decodePing, encodePong } from "../../src/protocols/raknet/codec.ts";
 import type { Database } from "../../src/store/database/database.ts";
@@ -43,10 +44,37 @@ class PastNetwork extends FakeNetwork {
   }
 }
 
+/** A sibling of RakNet over TCP: the protocols of the program with it, and its reply. */
+interface Sibling {
+  readonly name: string;
+  readonly allProtocols: readonly Protocol[];
+  readonly encode: (body: string) => string;
+}
+
+const COURIER: Sibling = {
+  name: "courier",
+  allProtocols: couriered(PROTOCOLS),
+  encode: (body) => body,
+};
+const NETHERNET: Sibling = {
+  name: "nethernet",
+  allProtocols: [...new Set([PROTOCOLS[0], nethernetProtocol as Protocol, ...PROTOCOLS])],
+  encode: (body) =>
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" +
+    `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+};
+
+/** NetherNet with a reply that has no status, as that of a server that is not ready. */
+const HIDDEN: Sibling = {
+  ...NETHERNET,
+  encode: () =>
+    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+};
+
 /** A Bedrock server whose state a test changes. */
 interface Server {
   readonly endpoint: Endpoint;
-  transport: "raknet" | "courier" | "none";
+  transport: "raknet" | "sibling" | "none";
   name: string;
   version: string;
   guid: bigint;
@@ -57,11 +85,12 @@ interface World {
   readonly network: PastNetwork;
   readonly streams: FakeStreams;
   readonly servers: readonly Server[];
+  readonly sibling: Sibling;
 }
 
 const endpointAt = (i: number) => ({ address: 0x7f100000 + i, port: 19132 });
 
-function newWorld(size: number, loss = 0): World {
+function newWorld(size: number, { loss = 0, sibling = COURIER } = {}): World {
   const network = new PastNetwork(3, { loss, duplication: 0, delay: 5, jitter: 10 });
   network.record = true;
   const streams = new FakeStreams(network, 1);
@@ -89,10 +118,11 @@ function newWorld(size: number, loss = 0): World {
   }
   const set = () => {
     for (const { endpoint, transport, name, version } of servers) {
-      const body = JSON.stringify({ name, protocol: 2168, version, players: 3, maxPlayers: 10 });
-      const bytes = new TextEncoder().encode(body);
+      const level = { level: "World", players: 3, maxPlayers: 10, gameType: 0 };
+      const body = JSON.stringify({ name, protocol: 2168, version, ...level });
+      const bytes = new TextEncoder().encode(sibling.encode(body));
       const talk = { opening: [], receive: () => [{ bytes }, "close" as const] };
-      streams.host(endpoint, transport === "courier" ? { accept: () => talk } : "refused");
+      streams.host(endpoint, transport === "sibling" ? { accept: () => talk } : "refused");
     }
   };
   const connect = streams.connect.bind(streams);
@@ -100,11 +130,10 @@ function newWorld(size: number, loss = 0): World {
     set();
     return connect(...all);
   };
-  return { network, streams, servers };
+  return { network, streams, servers, sibling };
 }
 
 interface Setting {
-  readonly allProtocols?: readonly Protocol[];
   /** The protocols that `--protocol` names. Default: all. */
   readonly protocols?: readonly Protocol[];
   readonly runMs?: number;
@@ -113,9 +142,9 @@ interface Setting {
 }
 
 /** Watches the servers of a world, which are online at the start of the watch. */
-async function watch({ network, streams, servers }: World, setting: Setting = {}) {
-  const { allProtocols = couriered(PROTOCOLS), runMs = CHANGE.end, database } = setting;
-  const { protocols = allProtocols } = setting;
+async function watch({ network, streams, servers, sibling }: World, setting: Setting = {}) {
+  const { allProtocols } = sibling;
+  const { protocols = allProtocols, runMs = CHANGE.end, database } = setting;
   const controller = new AbortController();
   const { signal } = controller;
   const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: 5 });
@@ -181,13 +210,14 @@ const changesIn = (event: ServerEvent | undefined) =>
   event?.event === "changed" ? event.changes : {};
 
 /** Of 200 servers 100 change there and back, half of them with other values, a third with a new GUID. */
-async function changeAndBack(setting: Setting) {
-  const world = newWorld(200);
+async function changeAndBack(sibling: Sibling, setting: Setting = {}) {
+  const world = newWorld(200, { sibling });
+  const { name } = sibling;
   const { network, servers } = world;
   const changing = servers.slice(0, 100);
   network.after(CHANGE.there, () => {
     for (const [i, server] of changing.entries()) {
-      server.transport = "courier";
+      server.transport = "sibling";
       if (i % 2 === 0) server.version = "1.26.52";
       if (i % 4 === 0) server.name = `New ${i}`;
     }
@@ -209,12 +239,12 @@ async function changeAndBack(setting: Setting) {
       isRestarted ? ["restarted", "changed"] : ["changed"],
     );
     const [first, second] = [there, last.at(-1)].map(changesIn);
-    assertEquals(first.protocol, ["raknet", "courier"]);
-    assertEquals(first.protocols, [["raknet"], ["courier"]]);
+    assertEquals(first.protocol, ["raknet", name]);
+    assertEquals(first.protocols, [["raknet"], [name]]);
     assertEquals(first.version, i % 2 === 0 ? ["1.26.40", "1.26.52"] : undefined);
     assertEquals(first.motd, i % 4 === 0 ? [`Server ${i}`, `New ${i}`] : undefined);
-    assertEquals(second.protocol, ["courier", "raknet"]);
-    assertEquals(second.protocols, [["courier"], ["raknet"]]);
+    assertEquals(second.protocol, [name, "raknet"]);
+    assertEquals(second.protocols, [[name], ["raknet"]]);
     assertEquals(second.version, i % 2 === 0 ? ["1.26.52", "1.26.53"] : undefined);
     assertEquals("motd" in second, false);
     const { guid } = servers[i];
@@ -227,9 +257,14 @@ async function changeAndBack(setting: Setting) {
   return world;
 }
 
-Deno.test("servers that change their transport and back have one event in each direction, and no outage", async () => {
-  const { network, streams } = await changeAndBack({});
-  // After a change the server is asked first in its new protocol, and no more in the old one.
+for (const sibling of [COURIER, NETHERNET]) {
+  Deno.test(`servers that change to ${sibling.name} and back have one event in each direction, and no outage`, async () => {
+    checkProtocols(await changeAndBack(sibling));
+  });
+}
+
+/** After a change a server is asked first in its new protocol, and no more in the old one. */
+function checkProtocols({ network, streams }: World): void {
   const there = network.sent.filter(({ at, to }) =>
     endpointKey(to) === endpointKey(endpointAt(0)) && at > CHANGE.there + 15_000 &&
     at < CHANGE.back
@@ -245,12 +280,12 @@ Deno.test("servers that change their transport and back have one event in each d
   const unchanged = endpointAt(150).address;
   // The first poll asks a new server in all protocols; then nothing but RakNet.
   assertEquals(streams.begun.filter(({ at, to }) => at > 15_000 && to.address === unchanged), []);
-});
+}
 
 onEngines(
   "servers that change their transport keep their row and their history",
   async (database) => {
-    await changeAndBack({ database });
+    await changeAndBack(NETHERNET, { database });
     const rows = await all(
       database,
       "select s.key, s.protocol, s.guid, t.online, (select count(*) from events e where e.server = s.id and " +
@@ -268,12 +303,12 @@ onEngines(
 );
 
 Deno.test("with 2 % loss a change of transport is no outage either", async () => {
-  const world = newWorld(100, 0.02);
+  const world = newWorld(100, { loss: 0.02 });
   const { network, servers } = world;
   const change = (transport: Server["transport"]) => () => {
     for (const server of servers.slice(0, 50)) server.transport = transport;
   };
-  network.after(CHANGE.there, change("courier"));
+  network.after(CHANGE.there, change("sibling"));
   network.after(CHANGE.back, change("raknet"));
   const { events, watched } = await watch(world);
   assertEquals(kinds(events).offline, undefined);
@@ -284,7 +319,7 @@ Deno.test("a server that is offline is asked in siblings ten times, then in ever
   const world = newWorld(20);
   const { network, servers, streams } = world;
   network.after(15_000, () => servers[0].transport = "none");
-  network.after(600_000, () => servers[0].transport = "courier");
+  network.after(600_000, () => servers[0].transport = "sibling");
   const { events } = await watch(world, { runMs: 700_000 });
   assertEquals(eventsAt(events, 0).map(({ event }) => event), [
     "online",
@@ -311,10 +346,22 @@ Deno.test("a server that is offline is asked in siblings ten times, then in ever
 Deno.test("siblings that --protocol does not name are not asked", async () => {
   const world = newWorld(20);
   const { network, servers, streams } = world;
-  network.after(30_000, () => servers[0].transport = "courier");
-  const allProtocols = couriered(PROTOCOLS);
-  const protocols = allProtocols.filter(({ name }) => name === "raknet");
-  const { events } = await watch(world, { allProtocols, protocols, runMs: 100_000 });
+  network.after(30_000, () => servers[0].transport = "sibling");
+  const protocols = COURIER.allProtocols.filter(({ name }) => name === "raknet");
+  const { events } = await watch(world, { protocols, runMs: 100_000 });
   assertEquals(kinds(events), { online: 20, offline: 1 });
   assertEquals(streams.begun, []);
+});
+
+Deno.test("a reply that is too little evidence of a server is enough for a server that replied in the sibling", async () => {
+  const world = newWorld(20, { sibling: HIDDEN });
+  const { network, servers } = world;
+  servers[1].transport = "sibling"; // it never replies in RakNet
+  network.after(30_000, () => servers[0].transport = "sibling");
+  const { events } = await watch(world, { runMs: 100_000 });
+  assertEquals(kinds(events), { online: 19, changed: 1, offline: 1 });
+  assertEquals(eventsAt(events, 1).map(({ event }) => event), ["offline"]);
+  const [, changed] = eventsAt(events, 0);
+  assertEquals(changesIn(changed).protocol, ["raknet", "nethernet"]);
+  assertEquals(changesIn(changed).motd, ["Server 0", null]);
 });

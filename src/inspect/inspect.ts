@@ -4,6 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../core/address.ts";
+import { isKnownFor } from "../protocols/declared_facts.ts";
 import type { ProtocolSelection } from "../protocols/list.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../core/record.ts";
@@ -14,7 +15,7 @@ import {
   runInterview,
   type RunInterviewOptions,
 } from "./run_interview.ts";
-import { type InterviewPlan, isKnownFor } from "./interview.ts";
+import type { InterviewPlan } from "./interview.ts";
 import { runKnownInterview } from "./known_interview.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 

@@ -324,14 +324,6 @@ export function sendable(
   return lead === undefined ? others : [lead, ...others];
 }
 
-/** Whether a server that is known to speak protocols is known for a protocol: for it or for a sibling. */
-export function isKnownFor(
-  { name, siblings = [] }: Protocol,
-  known: readonly string[],
-): boolean {
-  return [name, ...siblings].some((one) => known.includes(one));
-}
-
 /** Whether a reply in this protocol means that suppressible protocols must not be used. */
 export function repliesSuppress({ transport, suppressedBy }: Protocol): boolean {
   return transport === "udp" && suppressedBy === undefined;

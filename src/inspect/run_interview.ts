@@ -7,10 +7,11 @@ import type { Endpoint } from "../core/address.ts";
 import { sleep } from "../net/clock.ts";
 import { openWithRetries } from "../net/file_descriptors.ts";
 import type { Link } from "../net/socket.ts";
+import { isKnownFor } from "../protocols/declared_facts.ts";
 import type { ExchangeContext, Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 import { converse, type ConverseOptions, type RetryLimits } from "./converse.ts";
-import { type Ended, Interview, type InterviewPlan, isKnownFor, type Step } from "./interview.ts";
+import { type Ended, Interview, type InterviewPlan, type Step } from "./interview.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 import { verifyServer } from "./verify_joinable.ts";
 

@@ -45,6 +45,14 @@ export function siblingsOf(
   return allProtocols.filter(({ name }) => siblings.includes(name) && !names.includes(name));
 }
 
+/** Whether a server that is known to speak protocols is known for a protocol: for it or for a sibling. */
+export function isKnownFor(
+  { name, siblings = [] }: Protocol,
+  known: readonly string[],
+): boolean {
+  return [name, ...siblings].some((one) => known.includes(one));
+}
+
 /**
  * The protocols of a server that its reply has replaced. If the server replies in a sibling in which it
  * did not reply before, and not in the old protocol, it has changed its transport. The protocols over

@@ -7,6 +7,7 @@ import { type Endpoint, family, parseHost } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
 import { jitterOf, overdue, PRIOR_SCALE } from "../../discovery/freshness.ts";
+import { isKnownFor } from "../../protocols/declared_facts.ts";
 import { sweptProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { allEndpoints, knownEndpoints } from "../../store/server_queries.ts";
@@ -33,7 +34,7 @@ export interface KnownServer {
   readonly name?: string;
   /** That name and the service, if an SRV record of the name points to the server. */
   readonly service?: NamedService;
-  /** Names of the protocols in its last record. */
+  /** Names of the protocols in its last record; before an adaptive scan, with their siblings. */
   readonly protocols: readonly string[];
 }
 
@@ -100,6 +101,14 @@ function spokenOf(
   allProtocols: readonly Protocol[],
 ): readonly string[] {
   return allProtocols.map(({ name }) => name).filter((name) => names.includes(name));
+}
+
+/**
+ * The protocols in which an adaptive scan begins with a server: those of its row, and their siblings,
+ * in which it may reply by now.
+ */
+function probedIn(names: readonly string[], protocols: readonly Protocol[]): readonly string[] {
+  return protocols.filter((one) => isKnownFor(one, names)).map(({ name }) => name);
 }
 
 /** The options that decide which known servers a scan probes again. */
@@ -202,7 +211,7 @@ async function knownIn(
     for await (const known of knownEndpoints(database, onBroken)) {
       for (const { endpoint, protocols: names } of known) {
         if (optedOutSet.has(endpoint.address)) continue;
-        const protocols = spoken.get(names) ?? spokenOf(names, allProtocols);
+        const protocols = spoken.get(names) ?? probedIn(names, allProtocols);
         spoken.set(names, protocols);
         servers.push({ endpoint, protocols });
       }
@@ -222,7 +231,7 @@ async function knownInFile(
 ): Promise<readonly KnownServer[]> {
   const servers: KnownServer[] = [];
   for await (const { host, port, protocol, protocols: names } of readServerRows(path, report)) {
-    const spoken = protocol === "" ? protocols.map(({ name }) => name) : spokenOf(names, protocols);
+    const spoken = protocol === "" ? protocols.map(({ name }) => name) : probedIn(names, protocols);
     const { address, zone } = parseHost(host)!;
     if (zone === undefined) servers.push({ endpoint: { address, port }, protocols: spoken });
   }

@@ -6,11 +6,11 @@
 import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
 import type { Outcome, Sighting } from "../../core/record.ts";
-import { isKnownFor } from "../../inspect/interview.ts";
 import { queryWithRetries } from "../../inspect/run_interview.ts";
 import type { Stream } from "../../net/socket.ts";
 import { dial, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
 import type { Throttle } from "../../net/throttle.ts";
+import { isKnownFor } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { TargetOrder } from "../../targets/space.ts";
 import { ConnectionVisitor } from "../../sweep/connection_passes.ts";

@@ -192,11 +192,11 @@ function serverOf(
     listed: !software.optedOut && trick === undefined,
     truth: labelled(software.name, identity, {
       ...(bedrock && { raknet: bedrock.truth(identity) }),
+      ...(nethernet && { nethernet: nethernet.truth(identity) }),
+      ...(join && { nethernet: joinTruth(join, identity) }),
       ...(slp && { slp: slp.truth(identity) }),
       ...(query && { query: query.truth(identity) }),
       ...(sqp && { sqp: sqp.truth(identity) }),
-      ...(nethernet && { nethernet: nethernet.truth(identity) }),
-      ...(join && { nethernet: joinTruth(join, identity) }),
       ...(announcement && { lan: announcement.truth(identity, port) }),
     }),
     ...(bedrock && !bedrock.refusal &&

@@ -160,7 +160,6 @@ const netherNet = (
   port: 19132,
   weight,
   adapt: ofAutumn2026,
-  onlyNamed: true,
   ...(join && { join: JOIN_STYLES[join] as JoinStyle }),
   ...rest,
 });
@@ -194,13 +193,13 @@ const NETHERNET_SOFTWARE: readonly Software[] = [
   netherNet("netherNetTlsCloses", "tlsCloses", 1),
   netherNet("netherNetTlsAlerts", "tlsAlerts", 1),
   netherNet("relayBoth", "relay", 1, { bedrock: BEDROCK_STYLES.bds }),
-  netherNet("netherNetRelay", "relay", 1),
-  netherNet("goNetherNetEmpty", "goEmpty", 1),
-  netherNet("bds2630NetherNet", "bdsOk", 1),
+  // These say too little to be found.
+  netherNet("netherNetRelay", "relay", 1, { onlyNamed: true }),
+  netherNet("goNetherNetEmpty", "goEmpty", 1, { onlyNamed: true }),
+  netherNet("bds2630NetherNet", "bdsOk", 1, { onlyNamed: true }),
   netherNet("bdsNetherNetOptedOut", "bds", 1, {
     adapt: (identity) => optedOut(ofAutumn2026(identity)),
     optedOut: true,
-    onlyNamed: false,
   }),
 ];
 

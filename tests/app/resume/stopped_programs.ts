@@ -8,8 +8,8 @@ import { finish } from "../../cli/program.ts";
 
 /** The targets, protocols and ports of the scans. */
 export const SELECTION: ScannedSelection = {
-  protocols: ["raknet", "slp", "query"],
-  ports: (name) => name === "raknet" ? [19132] : [25565],
+  protocols: ["raknet", "nethernet", "slp", "query"],
+  ports: (name) => name === "raknet" || name === "nethernet" ? [19132] : [25565],
   follow: true,
 };
 

@@ -18,7 +18,8 @@ const ENTRIES = drawFleet({
 
 /** The rows of a perfect scan in these protocols. */
 function perfect(protocols: readonly string[]): ServerRecord[] {
-  const ports = (protocol: string) => protocol === "raknet" ? [19132] : [25565];
+  const ports = (protocol: string) =>
+    protocol === "raknet" || protocol === "nethernet" ? [19132] : [25565];
   return ENTRIES.flatMap((entry) => {
     const found = findable(entry, { protocols, ports, follow: true });
     if (found.length === 0) return [];
@@ -46,7 +47,7 @@ async function withFiles(
   }
 }
 
-const USUAL = ["raknet", "slp", "query"];
+const USUAL = ["raknet", "nethernet", "slp", "query"];
 const COUNT = perfect(USUAL).length;
 
 /** The arguments that check both files. */

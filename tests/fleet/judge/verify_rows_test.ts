@@ -21,11 +21,11 @@ import {
 import { serverId, type ServerRecord } from "../../../src/core/record.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f110000 };
-const ENTRIES = drawFleet({ servers: 200, hostile: 20, range: RANGE, seed: 5 })
+const ENTRIES = drawFleet({ servers: 300, hostile: 30, range: RANGE, seed: 6 })
   .map(({ entry }) => entry);
 const ALL: ScannedSelection = {
-  protocols: ["raknet", "slp", "query"],
-  ports: (protocol) => protocol === "raknet" ? [19132] : [25565],
+  protocols: ["raknet", "nethernet", "slp", "query"],
+  ports: (protocol) => protocol === "raknet" || protocol === "nethernet" ? [19132] : [25565],
   follow: true,
 };
 

@@ -30,16 +30,16 @@ const NOBODY = { respond: () => [] };
 const US = { address: 0x7f000001, port: 40000 };
 
 Deno.test("drawFleet() draws an equal fleet for an equal seed, with one host per address", () => {
-  const plan = { servers: 600, hostile: 180, range: RANGE, seed: 9 };
+  const plan = { servers: 1200, hostile: 300, range: RANGE, seed: 9 };
   const entries = drawFleet(plan).map(({ entry }) => entry);
   assertEquals(drawFleet(plan).map(({ entry }) => entry), entries);
-  assertEquals(new Set(entries.map(({ host }) => host)).size, 780);
+  assertEquals(new Set(entries.map(({ host }) => host)).size, 1500);
   const kinds = new Set(entries.map(({ software }) => software));
   for (const { name, onlyNamed, twin, trick = "" } of SOFTWARE) {
     if (trick in HTTP_TRICKS) continue; // a hostile host may have any of many tricks
-    assertEquals(kinds.has(name), !onlyNamed && !twin, `${name} among 780 hosts`);
+    assertEquals(kinds.has(name), !onlyNamed && !twin, `${name} among 1,500 hosts`);
   }
-  assertEquals(entries.filter(({ listed }) => listed).length, 600);
+  assertEquals(entries.filter(({ listed }) => listed).length, 1200);
 });
 
 Deno.test("drawFleet() refuses too many hosts and unknown software", () => {

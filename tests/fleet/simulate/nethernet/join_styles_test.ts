@@ -124,7 +124,7 @@ Deno.test("the manifest contains what the dossier says about each member", () =>
     players_online: 0,
     players_max: 10,
   });
-  assertEquals(Object.keys(place("nukkitMotBoth").entry.truth), ["raknet", "query", "nethernet"]);
+  assertEquals(Object.keys(place("nukkitMotBoth").entry.truth), ["raknet", "nethernet", "query"]);
   assertEquals(
     ["relayBoth", "bdsNetherNetHidden"].map((name) => place(name).entry.truth.nethernet.weak),
     [true, undefined],

@@ -4,8 +4,10 @@
  * @module
  */
 import { formatEndpoint } from "../../core/address.ts";
+import { Malformed, Truncated } from "../../core/bytes.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Outcome } from "../../core/record.ts";
+import { harmlessText } from "../../core/text.ts";
 import { requestText } from "../../targets/srv.ts";
 import type { CommandCall } from "../options/command_line.ts";
 import { readArgs, typedNames } from "../options/parse_arguments.ts";
@@ -164,6 +166,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   slow: "no complete reply in time",
   timeout: "timed out",
   noTls: "TLS handshake failed",
+  replied: "reply without a status",
   closed: "closed without status",
   reset: "closed without status",
   exhausted: "no file descriptor",
@@ -171,8 +174,15 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 /** Describes how an exchange, or its connection, ended. */
 function ending(outcome: Outcome<unknown>): string {
+  if (outcome.kind === "malformed") return `malformed${faultOf(outcome.error)}`;
   const word = outcome.kind === "noReply" ? outcome.why ?? outcome.kind : outcome.kind;
   return ENDINGS[word] ?? word;
+}
+
+/** What is wrong with a reply, as its decoder names it. */
+function faultOf(error: Error): string {
+  if (error instanceof Malformed) return `: ${harmlessText(error.what)}`;
+  return error instanceof Truncated ? `: ends before ${harmlessText(error.what)}` : "";
 }
 
 /** The protocols sent to an endpoint, and their outcomes: `127.0.0.1:25565 (slp refused)`. */

@@ -102,6 +102,30 @@ Deno.test("query queries the other hosts if the name of one cannot be found, and
   assertStringIncludes(none.stderr, "blocksweep: Cannot find 2 names\n");
 });
 
+Deno.test("query names what replied in place of a server", async () => {
+  const body = (text: string, type: string) =>
+    `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+  const replies = {
+    "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n": "malformed: HTTP status 404",
+    "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n":
+      "malformed: HTTP status 302 (a redirect)",
+    [body("<html>", "text/html")]: "malformed: a web page",
+    [body("[1]", "application/json")]: "malformed: JSON that is no status",
+    [body("", "text/plain")]: "reply without a status",
+    "SSH-2.0-OpenSSH_9.6\r\n": "malformed: bytes that are no HTTP reply",
+    "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{": "malformed: ends before the rest of the body",
+  };
+  for (const [reply, why] of Object.entries(replies)) {
+    const bytes = new TextEncoder().encode(reply);
+    const web = { accept: () => ({ opening: [], receive: () => [{ bytes }, "close" as const] }) };
+    await using listener = listenSlp(web, "127.0.0.1");
+    const target = `127.0.0.1:${listener.port}`;
+    const { code, stdout, stderr } = await run(["query", target, "--protocol", "nethernet"]);
+    assertEquals([code, stdout], [1, ""]);
+    assertEquals(stderr, `blocksweep: no reply from ${target} (nethernet ${why})\n`);
+  }
+});
+
 Deno.test("query prints how connections ended, and fails", async () => {
   const freed = freePort();
   const closes = { accept: () => ({ opening: [], receive: () => ["close" as const] }) };

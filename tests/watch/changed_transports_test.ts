@@ -20,6 +20,9 @@ import { newEventId } from "../../src/store/rows/uuid.ts";
 import { Store } from "../../src/store/store.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../src/testing/fake_streams.ts";
+import { RecentYield } from "../../src/discovery/freshness.ts";
+import { CrawlLoop } from "../../src/watch/crawl_loop.ts";
+import type { PollLoopOptions } from "../../src/watch/poll_loop.ts";
 import {
   Journal,
   newPollPool,
@@ -139,6 +142,8 @@ interface Setting {
   readonly runMs?: number;
   /** Default: the watch itself decides its events. */
   readonly database?: Database;
+  /** Whether a crawl polls the servers, instead of a watch. Default: no. */
+  readonly isCrawl?: boolean;
 }
 
 /** Watches the servers of a world, which are online at the start of the watch. */
@@ -153,7 +158,9 @@ async function watch({ network, streams, servers, sibling }: World, setting: Set
   signal.addEventListener("abort", () => board.cancel());
   const random = new Random(9);
   const scanId = watchId(1);
-  const rules = { intervalMs: INTERVAL_MS, downAfter: 3, scanId, newEventId, allProtocols };
+  const { isCrawl = false } = setting;
+  const intervalMs = isCrawl ? 600_000 : INTERVAL_MS;
+  const rules = { intervalMs, isCrawl, downAfter: 3, scanId, newEventId, allProtocols };
   const watched = servers.map(({ endpoint }) => new WatchedServer(endpoint, null, rules));
   const stream = { dialer: streams, throttle, clock: network, signal };
   const poller = new Poller({
@@ -183,6 +190,7 @@ async function watch({ network, streams, servers, sibling }: World, setting: Set
       pool: newPollPool(256),
       counts: newWatchCounts(),
       poll: (server) => poller.poll(server),
+      openLoop: isCrawl ? crawlLoop : undefined,
       random: () => random.below(1000) / 1000,
       onEvent: (event) => journal ?? events.push(event),
       onPolled: (...polled) => journal?.addPoll(...polled),
@@ -190,6 +198,12 @@ async function watch({ network, streams, servers, sibling }: World, setting: Set
     await journal?.close(60_000);
   })());
   return { events, watched };
+}
+
+/** Polls servers as a crawl without discovery does. */
+function crawlLoop(options: PollLoopOptions): CrawlLoop {
+  const crawl = { perDay: 100_000, minDiscovery: 1, discover: undefined };
+  return new CrawlLoop({ ...options, ...crawl, recentYield: new RecentYield() });
 }
 
 const kinds = (events: readonly ServerEvent[]) =>
@@ -364,4 +378,21 @@ Deno.test("a reply that is too little evidence of a server is enough for a serve
   const [, changed] = eventsAt(events, 0);
   assertEquals(changesIn(changed).protocol, ["raknet", "nethernet"]);
   assertEquals(changesIn(changed).motd, ["Server 0", null]);
+});
+
+Deno.test("a crawl reports changes of transport as a watch does, and no outage", async () => {
+  const world = newWorld(60, { sibling: NETHERNET });
+  const { network, servers } = world;
+  const day = 86_400_000;
+  const change = (transport: Server["transport"]) => () => {
+    for (const server of servers.slice(0, 30)) {
+      server.transport = transport;
+      server.guid += 1_000_000n;
+    }
+  };
+  network.after(day, change("sibling"));
+  network.after(3 * day, change("raknet"));
+  const { events, watched } = await watch(world, { isCrawl: true, runMs: 6 * day });
+  assertEquals(kinds(events), { online: 60, changed: 60, restarted: 30 });
+  assert(watched.every(({ online, row }) => online && row?.protocol === "raknet"));
 });

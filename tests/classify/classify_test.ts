@@ -151,6 +151,37 @@ Deno.test("classify() reads only own properties, with any name", () => {
   assertEquals(classify(row("constructor", {})).software, null);
 });
 
+/** The classification of a status over HTTP with these facts. */
+function joinOf(facts: Facts, columns: Partial<ServerRecord> = {}): string {
+  const { software, software_confidence } = classify(row("nethernet", {
+    tls: false,
+    headers: ["Content-Type", "Content-Length", "Connection"],
+    ...facts,
+  }, columns));
+  return [software, software_confidence].filter(Boolean).join(" ");
+}
+
+Deno.test("classify() derives software of NetherNet from members and headers", () => {
+  const seven = ["name", "protocol", "version", "level", "players", "maxPlayers", "gameType"];
+  const more = ["editor", "hardcore", "onlineAuth", "selfSignedAuth", "nonce"];
+  const fifteen = ["dataVersion", ...seven, ...more, "transportLayer", "connection"];
+  assertEquals(joinOf({ keys: seven }), "BDS C");
+  assertEquals(joinOf({ keys: seven, tls: true }), "");
+  assertEquals(joinOf({ keys: seven.toReversed() }), "");
+  assertEquals(joinOf({ keys: seven, headers: ["Content-Type", "Content-Length"] }), "");
+  const go = ["Content-Type", "Date", "Content-Length", "Connection"];
+  assertEquals(joinOf({ keys: seven, headers: go }), "");
+  assertEquals(joinOf({}, { flags: ["hidden"] }), "BDS C");
+  assertEquals(joinOf({}, { flags: ["emptyReply"] }), "");
+  for (const tls of [false, true]) {
+    assertEquals(joinOf({ keys: fifteen, tls, headers: ["x"] }), "Cloudburst C");
+    assertEquals(joinOf({ keys: fifteen, tls }, { map: "Powered by Nukkit-MOT" }), "Nukkit-MOT B");
+  }
+  assertEquals(joinOf({ keys: [...fifteen, "more"] }), "");
+  // The name of the level alone proves nothing: with the head of BDS, an owner has chosen it.
+  assertEquals(joinOf({ keys: seven }, { map: "Powered by Nukkit-MOT" }), "BDS C");
+});
+
 Deno.test("classify() flags two protocols that name different software", () => {
   const G = "5335687477053034848";
   const pocketmine = { guid: G, text: `MCPE;x;766;1.21.50;0;20;${G};PocketMine-MP;Survival;` };
@@ -221,7 +252,8 @@ Deno.test("classify() agrees with a plain evaluation of the rules for any values
       const last = path.pop()!;
       let place: unknown = path.length === 0 ? record : record.extras;
       for (const step of path) place = (place as Record<string, unknown> | undefined)?.[step];
-      if (place instanceof Object) (place as Record<string, unknown>)[last] = random.pick(pool);
+      const values = last === "flags" ? [[], ["hidden"]] : pool; // a list in every row
+      if (place instanceof Object) (place as Record<string, unknown>)[last] = random.pick(values);
     }
     const flagged = random.below(8) === 0 ? ["motdNul"] : [];
     record.flags = [...record.flags as string[], ...flagged];

@@ -3,7 +3,7 @@
  * one after the other. If it does not reply in the first one, the others are used over UDP and TCP at
  * the same time: the server may have stopped one of its protocols, and an unresponsive server takes no
  * longer than the slower of both. Siblings of its protocols are used together with the others: the
- * server may have changed its transport.
+ * server may have changed its transport. If it replies in one, a first protocol over UDP is used again.
  *
  * @module
  */
@@ -42,7 +42,10 @@ export async function runKnownInterview(
     { ...options, retries: otherRetries },
     opening.noReplySince,
   );
-  const found = joined([withoutNeed(opening), parts]);
+  const unconfirmed = joined([withoutNeed(opening), parts]);
+  const found = first.transport === "udp" && hasChanged(unconfirmed, siblings)
+    ? joined([unconfirmed, await runAgain(first, plan, options, unconfirmed)])
+    : unconfirmed;
   const { followUps = [] } = plan;
   const more = followUps.filter((one) => one !== first && !others.includes(one));
   if (found.replies.length === 0 || found.ended !== undefined || more.length === 0) return found;
@@ -51,6 +54,23 @@ export async function runKnownInterview(
     found,
     await runInterview({ ...latest, noReplySince: found.noReplySince }, options),
   ]);
+}
+
+/** Whether a server replied in a sibling of its protocols, so that it may have changed its transport. */
+function hasChanged({ replies, ended }: InterviewResult, siblings: readonly Protocol[]): boolean {
+  return ended === undefined &&
+    siblings.some(({ name }) => replies.some(({ protocol }) => protocol === name));
+}
+
+/** Uses a protocol over UDP again: its reply may have been lost, and the server may speak both. */
+async function runAgain(
+  protocol: Protocol,
+  plan: InterviewPlan,
+  options: RunInterviewOptions,
+  { latencyMs, noReplySince }: InterviewResult,
+): Promise<InterviewResult> {
+  const again = { ...plan, protocols: [protocol], followUps: [], needs: undefined };
+  return await runInterview({ ...again, latencyMs, noReplySince }, options);
 }
 
 /** Runs the interviews of a plan over UDP and over TCP at the same time. */

@@ -308,7 +308,8 @@ function countWithoutFirst(
   { replies, outcomes }: Pick<InterviewResult, "replies" | "outcomes">,
 ): void {
   const [first] = outcomes;
-  const isSilent = replies.length > 0 ? first?.outcome.kind !== "replied" : online === false;
+  const hasFirst = replies.some(({ protocol }) => protocol === first?.protocol);
+  const isSilent = replies.length > 0 ? !hasFirst : online === false;
   memory.withoutFirst = isSilent ? memory.withoutFirst + 1 : 0;
 }
 

@@ -133,6 +133,19 @@ Deno.test("siblings are used only without a reply in the first protocol", async 
   };
   const silent = await interview(withSiblings, ["raknet"], { software: "vanilla" });
   assertEquals([silent.names, silent.connections.length], [["slp"], 1]);
+  assertEquals(silent.pings.length, 2); // again after the reply in the sibling
   const speaking = await interview(withSiblings, ["raknet"], { software: "pocketmine" });
   assertEquals([speaking.names, speaking.connections], [["raknet"], []]);
+});
+
+Deno.test("a first protocol over TCP is not used again after a reply in a sibling", async () => {
+  const found = await interview(
+    (plan, options) => {
+      const siblings = PROTOCOLS.filter(({ name }) => name === "raknet");
+      return runKnownInterview({ ...plan, siblings }, options, 0);
+    },
+    ["slp"],
+    { software: "bds" },
+  );
+  assertEquals([found.names, found.connections.length, found.pings.length], [["raknet"], 1, 1]);
 });

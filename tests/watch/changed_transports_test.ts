@@ -77,7 +77,9 @@ const HIDDEN: Sibling = {
 /** A Bedrock server whose state a test changes. */
 interface Server {
   readonly endpoint: Endpoint;
-  transport: "raknet" | "sibling" | "none";
+  transport: "raknet" | "sibling" | "both" | "none";
+  /** Number of pings that get no reply. */
+  lost: number;
   name: string;
   version: string;
   guid: bigint;
@@ -99,6 +101,7 @@ function newWorld(size: number, { loss = 0, sibling = COURIER } = {}): World {
   const streams = new FakeStreams(network, 1);
   const servers = Array.from({ length: size }, (_, i): Server => ({
     endpoint: endpointAt(i),
+    lost: 0,
     ...{
       transport: "raknet",
       name: `Server ${i}`,
@@ -110,7 +113,8 @@ function newWorld(size: number, { loss = 0, sibling = COURIER } = {}): World {
     network.host(server.endpoint, {
       respond(datagram) {
         const ping = decodePing(datagram);
-        if (ping === undefined || server.transport !== "raknet") return [];
+        if (ping === undefined || !["raknet", "both"].includes(server.transport)) return [];
+        if (server.lost-- > 0) return [];
         const { name, version, guid } = server;
         const text = `MCPE;${name};2168;${version};3;10;${guid};World;Survival;1;19132;19133;`;
         return [encodePong({
@@ -125,7 +129,10 @@ function newWorld(size: number, { loss = 0, sibling = COURIER } = {}): World {
       const body = JSON.stringify({ name, protocol: 2168, version, ...level });
       const bytes = new TextEncoder().encode(sibling.encode(body));
       const talk = { opening: [], receive: () => [{ bytes }, "close" as const] };
-      streams.host(endpoint, transport === "sibling" ? { accept: () => talk } : "refused");
+      streams.host(
+        endpoint,
+        ["sibling", "both"].includes(transport) ? { accept: () => talk } : "refused",
+      );
     }
   };
   const connect = streams.connect.bind(streams);
@@ -395,4 +402,15 @@ Deno.test("a crawl reports changes of transport as a watch does, and no outage",
   const { events, watched } = await watch(world, { isCrawl: true, runMs: 6 * day });
   assertEquals(kinds(events), { online: 60, changed: 60, restarted: 30 });
   assert(watched.every(({ online, row }) => online && row?.protocol === "raknet"));
+});
+
+Deno.test("a server that speaks both, and whose pongs were lost, keeps its protocol", async () => {
+  const world = newWorld(20);
+  const { network, servers } = world;
+  network.after(30_000, () => Object.assign(servers[0], { transport: "both", lost: 3 }));
+  const { events, watched: [{ row }] } = await watch(world, { runMs: 100_000 });
+  assertEquals(kinds(events), { online: 20, changed: 1 });
+  const { protocol, protocols } = changesIn(eventsAt(events, 0)[1]);
+  assertEquals([protocol, protocols], [undefined, [["raknet"], ["raknet", "courier"]]]);
+  assertEquals([row?.protocols, row?.guid], [["raknet", "courier"], String(2n ** 60n)]);
 });

@@ -22,7 +22,13 @@ import {
   type NethernetStatus,
 } from "./columns.ts";
 import { headerOf, type HttpFlag, type HttpReply, HttpReplyReader } from "./http_reply.ts";
-import { decodeStatus, type GameStatusFlag, isSuccess, REDIRECTS } from "./status_json.ts";
+import {
+  decodeStatus,
+  type GameStatusFlag,
+  isSuccess,
+  REDIRECTS,
+  statusCodeError,
+} from "./status_json.ts";
 
 export * from "./codec.ts";
 export { NETHERNET_PORT, type NethernetStatus } from "./columns.ts";
@@ -101,18 +107,18 @@ const TLS_ALERT = 0x15;
  * No other redirect is followed, and a server that was silent is not asked again.
  */
 function* statusExchange(context: ExchangeContext): Exchange<NethernetStatus> {
-  const { host, port, serverName } = serverOf(context);
+  const { host, serverName } = serverOf(context);
   const bytes = encodeJoinRequest({ host });
   const plain = yield* requestReply({ bytes, resend: false });
-  if (!mayNeedTls(plain, { host, port })) return statusOf(plain, context, null);
+  if (!mayNeedTls(plain, host)) return statusOf(plain, context, null);
   let certificate = "";
   const tls = {
     ...(serverName !== undefined && { serverName }),
     onCertificate: (sha256: string) => void (certificate = sha256),
   };
   const encrypted = yield* requestReply({ bytes, resend: false, fresh: true, tls });
-  const isReply = "status" in encrypted || encrypted instanceof Malformed;
-  return isReply ? statusOf(encrypted, context, certificate) : statusOf(plain, context, null);
+  if (encrypted instanceof NoReply) return statusOf(plain, context, null);
+  return statusOf(encrypted, context, certificate);
 }
 
 /** The host of a request: the name that the user typed, and its port. */
@@ -122,9 +128,9 @@ function serverOf(
   const port = requestedPort ?? ownPort;
   const typed = requestedAs ?? "";
   const name = /^[\x20-\x7e]*$/.test(typed) ? typed : nodeUrl().domainToASCII(typed);
-  if (/^[\w.-]{1,253}$/.test(name)) return { host: `${name}:${port}`, port, serverName: name };
+  if (/^[\w.-]{1,253}$/.test(name)) return { host: `${name}:${port}`, serverName: name };
   const text = formatAddress(address);
-  return { host: `${text.includes(":") ? `[${text}]` : text}:${port}`, port };
+  return { host: `${text.includes(":") ? `[${text}]` : text}:${port}` };
 }
 
 /** What came of a request: a reply, perhaps without its body, or why there is none. */
@@ -136,9 +142,6 @@ class TlsAlert extends Malformed {
     super("a TLS alert", 0);
   }
 }
-
-/** The reply is incomplete because the peer became silent, and did not close its connection. */
-class Silence extends Truncated {}
 
 /** Sends a request, and reads the reply to its end. */
 function* requestReply({ bytes, ...options }: ExchangeRequest): Exchange<Result> {
@@ -153,8 +156,10 @@ function* requestReply({ bytes, ...options }: ExchangeRequest): Exchange<Result>
     if (error instanceof Malformed) return shownBy(reader) ?? error;
     if (!(error instanceof NoReply)) throw error;
     if (reader.received === 0) return error;
-    if (error instanceof Closed) return closedReply(reader);
-    return new Silence("the rest of an HTTP reply", reader.received, 1, 0);
+    if (error instanceof Closed) return lastReply(reader);
+    // The status of a silent server is not a reason for a second request.
+    const { head } = reader;
+    return head !== undefined && !isSuccess(head) ? statusCodeError(head) : lastReply(reader);
   }
 }
 
@@ -163,8 +168,8 @@ function shownBy({ head }: HttpReplyReader): HttpReply | undefined {
   return head !== undefined && !isSuccess(head) ? head : undefined;
 }
 
-/** The reply of a peer that has closed its connection. */
-function closedReply(reader: HttpReplyReader): HttpReply | Truncated {
+/** The reply of a peer that sends no more bytes. */
+function lastReply(reader: HttpReplyReader): HttpReply | Truncated {
   try {
     return reader.close();
   } catch (error) {
@@ -174,19 +179,18 @@ function closedReply(reader: HttpReplyReader): HttpReply | Truncated {
 }
 
 /** Whether the same request over TLS may get a status. */
-function mayNeedTls(result: Result, server: { host: string; port: number }): boolean {
+function mayNeedTls(result: Result, host: string): boolean {
   if (result instanceof Closed || result instanceof TlsAlert) return true;
   if (!("status" in result)) return false;
   if (result.status === 400 || result.status === 426) return true;
-  return REDIRECTS.includes(result.status) &&
-    leadsToTls(headerOf(result, "location") ?? "", server);
+  return REDIRECTS.includes(result.status) && leadsToTls(headerOf(result, "location") ?? "", host);
 }
 
 /** Whether a URL is one of `https` on the host and port of the request. */
-function leadsToTls(url: string, { host, port }: { host: string; port: number }): boolean {
+function leadsToTls(url: string, host: string): boolean {
   const [, authority] = /^https:\/\/([^/?#\\]+)/i.exec(url) ?? [];
   if (authority === undefined) return false;
-  const whole = port === 443 && !/:\d+$/.test(authority) ? `${authority}:443` : authority;
+  const whole = /:\d+$/.test(authority) ? authority : `${authority}:443`;
   return whole.toLowerCase() === host.toLowerCase();
 }
 

@@ -33,7 +33,7 @@ export type GameStatusFlag =
   | "looseNumber"
   /** A text or a switch has another type; it is omitted. */
   | "wrongType"
-  /** There are more members without a column than a row may contain; the rest is omitted. */
+  /** The members without a column are more or longer than those of a row; the rest is omitted. */
   | "factsCut";
 
 /** A status, parsed from its JSON. A missing or invalid value is `null`. */
@@ -94,6 +94,12 @@ export function isSuccess({ status }: Pick<HttpReply, "status">): boolean {
   return status >= 200 && status < 300;
 }
 
+/** The error of a reply whose status code does not mean success. */
+export function statusCodeError({ status }: Pick<HttpReply, "status">): Malformed {
+  const kind = REDIRECTS.includes(status) ? " (a redirect)" : "";
+  return new Malformed(`HTTP status ${status}${kind}`, 0);
+}
+
 /**
  * Decodes the status in a reply.
  *
@@ -104,11 +110,8 @@ export function isSuccess({ status }: Pick<HttpReply, "status">): boolean {
 export function decodeStatus(
   reply: Pick<HttpReply, "status" | "headers" | "body">,
 ): GameStatus | undefined {
-  const { status, body } = reply;
-  if (!isSuccess(reply)) {
-    const kind = REDIRECTS.includes(status) ? " (a redirect)" : "";
-    throw new Malformed(`HTTP status ${status}${kind}`, 0);
-  }
+  const { body } = reply;
+  if (!isSuccess(reply)) throw statusCodeError(reply);
   const type = headerOf(reply, "content-type")?.toLowerCase() ?? "";
   const start = decodeLatin1(body.subarray(0, MAX_NOTE)).trimStart();
   if (type.includes("html") || start.startsWith("<")) throw new Malformed("a web page", 0);
@@ -155,7 +158,7 @@ export function parseGameStatus(bytes: Uint8Array): GameStatus {
   };
   const keys = Object.keys(object);
   if (keys.length > MAX_KEYS) reader.flags.add("factsCut");
-  const shortened = keys.slice(0, MAX_KEYS).map((key) => cutText(key, MAX_FACT));
+  const shortened = keys.slice(0, MAX_KEYS).map((key) => reader.shortened(key));
   return { ...status, keys: shortened, flags: [...reader.flags] };
 }
 
@@ -210,7 +213,7 @@ class MemberReader {
       .filter(([key]) => !COLUMN_KEYS.includes(key) && !Object.hasOwn(FACTS, key));
     if (unknown.length > MAX_KEYS) this.flags.add("factsCut");
     const members = unknown.slice(0, MAX_KEYS).map(([key, value]) =>
-      [cutText(key, MAX_FACT), cutText(textOf(value), MAX_FACT)] as const
+      [this.shortened(key), this.shortened(textOf(value))] as const
     );
     if (members.length > 0) facts.members = Object.fromEntries(members);
     return facts;
@@ -222,6 +225,12 @@ class MemberReader {
     const value = ownValue(this.object, key);
     if (value == null || typeof value === "boolean") return value ?? null;
     return this.#drop("wrongType");
+  }
+
+  /** A text of a fact, without its end beyond a limit. */
+  shortened(text: string): string {
+    if (text.length > MAX_FACT) this.flags.add("factsCut");
+    return cutText(text, MAX_FACT);
   }
 
   #drop(flag: GameStatusFlag): null {

@@ -99,6 +99,9 @@ Deno.test("a head of the greatest length is read, and one byte more is an error"
     utf8(`HTTP/1.1 204 No Content\r\n${"A:b\r\n".repeat(count)}\r\n`);
   assertEquals(read([headers(100)]).headers.length, 100);
   assertThrows(() => read([headers(101)]), Malformed, "more than 100 HTTP headers");
+  const lines = "A: b\r\n".repeat(90);
+  const both = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n${lines}\r\n0\r\n${lines}\r\n`;
+  assertEquals(read([utf8(both)]).headers.length, 91);
 });
 
 Deno.test("ten megabytes of anything end at a limit, and cost no more memory than it", () => {
@@ -172,6 +175,32 @@ Deno.test("a status with halves of surrogate pairs gives a row without them", ()
   );
   assertEquals([columns.motd, flags], ["a\ufffdb", ["loneSurrogate"]]);
   assertEquals(facts.members, { "x\ufffd": "\ufffd" });
+});
+
+Deno.test("what exceeds the limits of a row is cut and flagged", () => {
+  const statusOf = (object: object) =>
+    nethernet.parseGameStatus(utf8(JSON.stringify({ name: "A", protocol: 1, ...object })));
+  const long = statusOf({ level: "x".repeat(2049) });
+  assertEquals([long.level?.length, long.flags], [2048, ["cut"]]);
+  assertEquals(statusOf({ level: "x".repeat(2048) }).flags, []);
+  const unknown = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
+  assertEquals(statusOf(unknown(30)).flags, []);
+  const many = statusOf(unknown(200));
+  assertEquals([Object.keys(many.facts.members!).length, many.keys.length], [32, 32]);
+  assertEquals(many.flags, ["factsCut"]);
+  assertEquals(statusOf({ ...unknown(30), players: 1, dataVersion: 7 }).flags, ["factsCut"]); // 34 keys
+  for (const object of [{ ["k".repeat(257)]: 1 }, { k: "v".repeat(257) }]) {
+    assertEquals(statusOf(object).flags, ["factsCut"]);
+  }
+  const zero = nethernet.parseGameStatus(utf8('{"name":"A","protocol":-0}'));
+  assert(Object.is(zero.protocol, 0));
+});
+
+Deno.test("a host that would add lines to a request is refused", () => {
+  for (const host of ["a\r\nX: y", "a b", "ä"]) {
+    assertThrows(() => nethernet.encodeJoinRequest({ host }), TypeError, "printable ASCII");
+  }
 });
 
 Deno.test("a status of any members is a row within the bounds, or an error with a name", () => {

@@ -128,6 +128,15 @@ Deno.test("a reply may arrive in chunks of any size, and end in three ways", () 
   }
 });
 
+Deno.test("a body without a length ends with the connection, or when the server is silent", () => {
+  for (const end of [new Closed(), new NoReply()]) {
+    const { columns, flags } = recordOf(run([[`${OK}\r\n${BODY}`, end]]).result());
+    assertEquals([columns.name, flags], ["Dedicated Server", ["noLength"]]);
+    const half = run([[`${OK}\r\n${BODY.slice(0, 99)}`, end]]).result;
+    assertThrows(half, Malformed, "a status that is not JSON");
+  }
+});
+
 Deno.test("one TLS attempt follows in exactly five cases", () => {
   const tlsCases: Record<string, Peer> = {
     "closed without a byte": [new Closed()],
@@ -148,6 +157,9 @@ Deno.test("one TLS attempt follows in exactly five cases", () => {
     assertEquals(encrypted.bytes, plain.bytes);
     assertEquals([encrypted.fresh, encrypted.tls?.serverName], [true, undefined]);
   }
+  const usual = [empty("301 Moved", "Location: https://192.0.2.7/v1/join")];
+  const https = run([usual, [BDS]], { endpoint: { address: 0xc0000207, port: 443 } });
+  assertEquals(recordOf(https.result()).facts.tls, true);
   const named = run([[new Closed()], [BDS]], { requestedAs: "play.example.org" });
   named.result();
   assertEquals(named.requests[1].tls?.serverName, "play.example.org");
@@ -158,6 +170,7 @@ Deno.test("no TLS attempt follows in other cases", () => {
     "silence": [new NoReply()],
     "silence after a part": ["HTTP/1.1 2", new NoReply()],
     "closed after a part": ["HTTP/1.1 2", new Closed()],
+    "silence in a page with status 400": ["HTTP/1.1 400 Bad\r\n\r\nx", new NoReply()],
     "404": [empty("404 Not Found")],
     "503": [empty("503 Service Unavailable")],
     "no HTTP": ["SSH-2.0-OpenSSH_9.6\r\n"],
@@ -200,6 +213,10 @@ Deno.test("an empty reply is weak but for the exact one of a hidden server on 19
   ];
   for (const reply of others) assertEquals(weak(reply), true, reply);
   assertEquals(nethernetProtocol.isWeak!(run([[BDS]]).result()), false);
+  const overTls = run([[new Closed()], [HIDDEN]]).result(); // that server has no certificate
+  assertEquals(nethernetProtocol.isWeak!(overTls), true);
+  const bodiless = run([["HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n"]]).result();
+  assertEquals(recordOf(bodiless).flags, ["emptyReply"]);
 });
 
 Deno.test("every other reply is an error with its name", () => {
@@ -261,7 +278,9 @@ Deno.test("every other reply is an error with its name", () => {
       "more than 100 HTTP headers",
     ],
     ["short body", [BDS.slice(0, -1), new Closed()], Truncated, "the rest of the body"],
-    ["stalled body", [BDS.slice(0, -1), new NoReply()], Truncated, "the rest of an HTTP reply"],
+    ["stalled body", [BDS.slice(0, -1), new NoReply()], Truncated, "the rest of the body"],
+    ["stalled head", ["HTTP/1.1 200 OK\r\n", new NoReply()], Truncated, "the rest of the headers"],
+    ["stalled page", ["HTTP/1.1 404 X\r\n\r\nx", new NoReply()], Malformed, "HTTP status 404"],
     ["short head", ["HTTP/1.1 200", new Closed()], Truncated, "the rest of the headers"],
     ["silence", [new NoReply()], NoReply, ""],
   ];
@@ -270,6 +289,7 @@ Deno.test("every other reply is an error with its name", () => {
   }
   const status404 = [empty("404 Not Found")];
   assertThrows(run([[new Closed()], status404]).result, Malformed, "HTTP status 404");
+  assertThrows(run([[new Closed()], [BDS.slice(0, -1), new Closed()]]).result, Truncated);
   // The handshake fails: the first reply has more to say.
   assertThrows(run([[empty("426 Upgrade")], [new Closed()]]).result, Malformed, "HTTP status 426");
   assertThrows(run([[new Closed()], [new NoReply()]]).result, Closed);

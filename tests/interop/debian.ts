@@ -20,7 +20,7 @@ export async function requireProgram(path: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new Error(
-      `Cannot find ${path}: run "apt-get install qstat minetest-server zsh fish prometheus", ` +
+      `Cannot find ${path}: run "apt-get install openssl qstat minetest-server zsh fish prometheus", ` +
         `or set ${SKIP}=1 to go without`,
     );
   }

@@ -316,7 +316,7 @@ export interface Protocol<S = unknown> {
    */
   readonly incompleteFlags?: readonly string[];
   /**
-   * Those of its own flags that mean that a value exceeded a limit of the decoder and was shortened.
+   * The flags that mean that a value exceeded a limit of the decoder and was shortened.
    * The same reply gives the same values again. Default: none.
    */
   readonly limitFlags?: readonly string[];

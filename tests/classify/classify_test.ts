@@ -171,7 +171,7 @@ Deno.test("classify() derives software of NetherNet from members and headers", (
   assertEquals(joinOf({ keys: seven, headers: ["Content-Type", "Content-Length"] }), "");
   const go = ["Content-Type", "Date", "Content-Length", "Connection"];
   assertEquals(joinOf({ keys: seven, headers: go }), "");
-  assertEquals(joinOf({}, { flags: ["hidden"] }), "BDS C");
+  assertEquals(joinOf({}, { flags: ["hidesStatus"] }), "BDS C");
   assertEquals(joinOf({}, { flags: ["emptyReply"] }), "");
   for (const tls of [false, true]) {
     assertEquals(joinOf({ keys: fifteen, tls, headers: ["x"] }), "Cloudburst C");

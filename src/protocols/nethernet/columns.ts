@@ -45,7 +45,7 @@ export function nethernetStatement(status: NethernetStatus): Statement {
   const { reply, game } = status;
   const facts = httpFacts(status);
   if (game === undefined) {
-    const flag = isHidden(status) ? "hidden" : "emptyReply";
+    const flag = isHidden(status) ? "hidesStatus" : "emptyReply";
     return { columns: { edition: "bedrock" }, flags: [...reply.flags, flag], facts };
   }
   return {

@@ -43,19 +43,16 @@ export {
 /** A flag that only NetherNet has. */
 type NethernetFlag =
   | Exclude<HttpFlag | GameStatusFlag, GeneralFlag>
-  | "hidden"
+  | "hidesStatus"
   | "emptyReply"
   | "unknownVersion";
 
 /** The meanings of NetherNet's own flags. */
 const NETHERNET_FLAGS: Readonly<Record<NethernetFlag, string>> = {
-  hidden: "a Bedrock Dedicated Server that hides its status (`enable-lan-visibility=false`)",
+  hidesStatus: "a Bedrock Dedicated Server that hides its status (`enable-lan-visibility=false`)",
   emptyReply: "the reply has no status: the server hides it, or is not ready",
   noLength: "the reply has no length and ends with the connection, so it may be incomplete",
-  looseNumber: "a number is written as text",
   wrongType: "a text or a switch has another type; it is omitted",
-  badJson: "unescaped control characters in the JSON, or a byte order mark before it",
-  cut: "the status is larger than the limits of the decoder or of a row; the rest is omitted",
   unknownVersion: "the version of the server data in a reply to LAN discovery is unknown",
 };
 

@@ -78,15 +78,12 @@ type SlpFlag =
 /** The meanings of Server List Ping's own flags. */
 const SLP_FLAGS: Readonly<Record<SlpFlag, string>> = {
   disconnected: "the server sent a reason why players cannot join, in place of a status",
-  looseNumber: "a number is written as text, or with a fraction",
-  badJson: "unescaped control characters in the JSON, or a byte order mark before it",
   badFavicon: "the icon is not a PNG in a data URL, or is larger than 64 KiB",
   pongDiffers: "the pong's bytes differ from the ping's",
   sampleText: "the player sample contains lines of text in place of players' names",
   versionEchoed:
     "the protocol number is that of the request, so the server may have another version",
   motdCut: "the MOTD is larger than the limits of the decoder; the rest is omitted",
-  cut: "the status is larger than the limits of the decoder or of a row; the rest is omitted",
 };
 
 /** The MOTD of a server whose owner has not chosen another one. */

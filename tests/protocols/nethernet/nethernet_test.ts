@@ -199,8 +199,8 @@ Deno.test("an empty reply is weak but for the exact one of a hidden server on 19
     assertEquals(flags.at(-1), flag);
     return nethernetProtocol.isWeak!(status);
   };
-  assertEquals(weak(HIDDEN, 19132, "hidden"), false);
-  assertEquals(weak(HIDDEN, 19133, "hidden"), true);
+  assertEquals(weak(HIDDEN, 19132, "hidesStatus"), false);
+  assertEquals(weak(HIDDEN, 19133, "hidesStatus"), true);
   const others = [
     empty("200 OK"),
     empty("200 OK", "Content-Type: application/json"),

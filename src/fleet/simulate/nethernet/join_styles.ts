@@ -183,7 +183,7 @@ export const JOIN_STYLES = {
   /** Bedrock Dedicated Server since 1.26.50: it has no certificate, and no setting for one. */
   bds: { body: SEVEN_MEMBERS, server: "bds", hello: ALERTS },
   /** The same with `enable-lan-visibility=false`: a head without a body. */
-  bdsHidden: { body: noStatus("", ["hidden"], false), server: "bds", hello: ALERTS },
+  bdsHidden: { body: noStatus("", ["hidesStatus"], false), server: "bds", hello: ALERTS },
   /** Bedrock Dedicated Server 1.26.30. */
   bdsOk: { body: noStatus("OK", ["emptyReply"], true), server: "bds", hello: ALERTS },
   /** Geyser, by the library of Cloudburst without a certificate. */

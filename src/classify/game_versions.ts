@@ -53,12 +53,12 @@ function isRelease(name: string): boolean {
 
 /**
  * The version of a row for people: as the server writes it; if it sent only a protocol number, the
- * versions with that number, or `protocol 999` for an unknown one. `null`: neither is known.
+ * versions with that number, or `#999` for an unknown one. `null`: neither is known.
  */
 export function shownVersion(row: VersionColumns): string | null {
   const { edition, version, protocol_version: number } = row;
   if (version !== null || number === null) return version;
-  return versionsWith(edition, number) ?? `protocol ${number}`;
+  return versionsWith(edition, number) ?? `#${number}`;
 }
 
 /** Compares texts with versions by release; those without a version come last, by their letters. */

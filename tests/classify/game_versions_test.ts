@@ -31,7 +31,7 @@ Deno.test("the version of a row is what the server says, then what its number sa
   assertEquals(shown("Paper 1.8", 777), "Paper 1.8");
   assertEquals(shown("", 777), "");
   assertEquals(shown(null, 777), "26.3");
-  assertEquals(shown(null, 999), "protocol 999");
+  assertEquals(shown(null, 999), "#999");
   assertEquals(shown(null, null), null);
 });
 

@@ -19,6 +19,7 @@ import { brokenCellReporter } from "./broken_cells.ts";
 import type { SELECTION } from "../options/groups/selection.ts";
 import type { CamelCase } from "../options/option.ts";
 import type { OptionsOf } from "../options/option_table.ts";
+import { shownVersion } from "../../classify/game_versions.ts";
 import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
 
 /** The database that a command names first. */
@@ -183,7 +184,7 @@ export function storedServersTable(
     },
     { title: "EDITION", width: 9, rank: 7, text: ({ edition }) => edition ?? "" },
     { title: "PLAYERS", width: 9, rank: 1, text: playersText },
-    { title: "VERSION", width: 12, rank: 3, text: ({ version }) => version ?? "" },
+    { title: "VERSION", width: 12, rank: 3, text: (row) => shownVersion(row) ?? "" },
     { title: "SOFTWARE", width: 14, rank: 5, text: ({ software }) => software ?? "" },
     { title: "TAGS", width: 12, rank: 8, text: ({ tags = [] }) => tags.join(", ") },
     { title: "COUNTRY", width: 7, rank: 8, text: ({ country }) => country ?? "" },

@@ -112,7 +112,7 @@ const COLUMNS: readonly TableColumn<ServerRecord>[] = [
   { title: "EDITION", width: 9, rank: 5, text: ({ edition }) => edition ?? "" },
   { title: "PLAYERS", width: 9, rank: 1, text: playersText },
   { title: "MS", width: 6, rank: 4, text: ({ latency_ms }) => latency_ms?.toFixed(1) ?? "" },
-  { title: "VERSION", width: 12, rank: 2, text: ({ version }) => version ?? "" },
+  { title: "VERSION", width: 12, rank: 2, text: versionText },
   // Names come last: a name that is wider than its computed width moves no other column.
   {
     title: "NAME",
@@ -121,6 +121,11 @@ const COLUMNS: readonly TableColumn<ServerRecord>[] = [
     text: ({ name, software }) => [name, software && `(${software})`].filter(Boolean).join(" "),
   },
 ];
+
+/** The version, or the protocol number alone: a scan does not load the names of versions. */
+function versionText({ version, protocol_version: number }: ServerRecord): string {
+  return version ?? (number === null ? "" : `#${number}`);
+}
 
 /** The table of servers that a scan found. */
 export function serverTable(space: number): Format {

@@ -73,7 +73,7 @@ function statusFingerprint(
 export const nethernetProtocol: Protocol<NethernetStatus> = {
   name: "nethernet",
   finds: "Minecraft Bedrock servers, by NetherNet's HTTP requests over TCP",
-  probeText: "NetherNet's HTTP requests over TCP",
+  probeText: "NetherNet status requests over HTTP",
   transport: "tcp",
   // Over IPv6 too: Bedrock Dedicated Server ignores `server-portv6` for NetherNet.
   ports: { 4: [NETHERNET_PORT], 6: [NETHERNET_PORT] },

@@ -34,6 +34,18 @@ Deno.test("a wide table has the column for the edition, and names in full", () =
   assert(lines(serverTable(Infinity), long)[1].endsWith("x".repeat(500))); // for a file
 });
 
+Deno.test("a server with only a protocol number has it as its version; stored ones have its name", () => {
+  const known = { ...RECORD, version: null, protocol_version: 2225 };
+  const records = [known, { ...known, protocol_version: 999 }];
+  const shown = (format: Format) => {
+    const [head, ...rows] = lines(format, ...records);
+    const at = head.indexOf("VERSION");
+    return rows.map((line) => line.slice(at, at + 13).trimEnd());
+  };
+  assertEquals(shown(serverTable(Infinity)), ["#2225", "#999"]);
+  assertEquals(shown(storedServersTable(0, Infinity) as Format), ["1.26.60", "#999"]);
+});
+
 Deno.test("a narrow terminal loses columns, the edition first, and keeps address and name", () => {
   assertEquals(titles(serverTable(80)), [
     ...["SERVER", "PROTOCOLS", "PLAYERS", "VERSION", "NAME"],

@@ -23,7 +23,7 @@ import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 /** A default scan: UDP and TCP at the same time, two passes of each protocol. */
 const DEFAULT: Setting = {
-  fleet: { servers: 30, hostile: 10, range: { start: 0x7f100000, end: 0x7f100060 }, seed: 11 },
+  fleet: { servers: 30, hostile: 10, range: { start: 0x7f100000, end: 0x7f100060 }, seed: 12 },
   faults: { loss: 0, duplication: 0.1, delay: 60, jitter: 200 },
   streamFaults: { ...NO_STREAM_FAULTS, delay: 60, jitter: 200 },
   rates: { rate: 130, netRate: undefined, hostRate: undefined },

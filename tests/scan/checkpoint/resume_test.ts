@@ -61,7 +61,8 @@ const firstSaved = operations.findIndex(({ kind }) => kind === "rename") + 1;
 
 Deno.test("a scan with a checkpoint finds the same servers as without, and removes the checkpoint", async () => {
   assertEquals([first.result.end.reason, first.failures], ["done", []]);
-  assertEquals([first.result.verdict.expected, ALL.length], [40, 40]);
+  assertEquals(ALL.length, first.result.verdict.expected);
+  assert(ALL.length > 30, String(ALL.length));
   assertEquals(new Set(ALL).size, ALL.length);
   assertEquals([whole.bytes(CHECKPOINT), whole.bytes(`${CHECKPOINT}.list`)], [
     undefined,
@@ -272,7 +273,7 @@ Deno.test("counters continue in a resumed scan", async () => {
   const { counters, rows } = await readCheckpoint(half, CHECKPOINT, PROGRAM, PROTOCOLS);
   const part = await resumeScan(half, SETTING);
   const { state } = part!.result;
-  assertEquals(state.written, 40);
+  assertEquals(state.written, ALL.length);
   assert(rows > 5 && counters.sent > 20 && state.sent > counters.sent);
   assertEquals(state.firstProbeAt, first.result.state.firstProbeAt);
 });

@@ -180,7 +180,9 @@ const NETHERNET_SOFTWARE: readonly Software[] = [
   netherNet("bdsTransportRaknet", undefined, 2, { bedrock: BEDROCK_STYLES.bds }),
   netherNet("geyserNetherNet", "geyser", 2),
   netherNet("geyserBoth", "geyser", 3, { bedrock: BEDROCK_STYLES.geyser }),
+  // Its second MOTD is the level in both.
   netherNet("nukkitMotBoth", "nukkitMot", 2, {
+    adapt: (identity) => ({ ...ofAutumn2026(identity), level: "Powered by Nukkit-MOT" }),
     bedrock: BEDROCK_STYLES.nukkit,
     query: QUERY_STYLES.nukkit,
   }),

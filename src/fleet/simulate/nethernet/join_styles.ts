@@ -175,7 +175,6 @@ const GEYSER = fifteenMembers({
   gamemode: "Survival",
   max: ({ online, max }) => Math.max(max, online + 1),
 });
-const NUKKIT_MOT = fifteenMembers({ level: "Powered by Nukkit-MOT" });
 const WATERDOG = fifteenMembers({ level: "WaterdogPE" });
 
 /** Behaviour over HTTP by software. */
@@ -189,7 +188,7 @@ export const JOIN_STYLES = {
   /** Geyser, by the library of Cloudburst without a certificate. */
   geyser: { body: GEYSER, server: "cloudburst", hello: CLOSES },
   /** Nukkit-MOT, by the same library. */
-  nukkitMot: { body: NUKKIT_MOT, server: "cloudburst", hello: CLOSES },
+  nukkitMot: { body: fifteenMembers(), server: "cloudburst", hello: CLOSES },
   /** A server that keeps the connection open, whatever the client asks. */
   keepsOpen: { body: fifteenMembers(), server: "keepsOpen", hello: CLOSES },
   /** A server that takes a handshake for a bad request. */

@@ -300,7 +300,10 @@ export interface ProtocolQuery
   readonly acceptsIncomplete?: boolean;
 }
 
-/** Repeats whole exchanges until one returns a status. Only the first one has the known state. */
+/**
+ * Repeats whole exchanges until one returns a status. Only the first one has the known state. A malformed
+ * reply over a stream is not requested again: a stream loses no bytes.
+ */
 export async function queryWithRetries<S>(
   protocol: Protocol<S>,
   { open, known, timeoutMs, forbids, stopsWithoutFirstReply, acceptsIncomplete = true, ...context }:
@@ -321,7 +324,7 @@ export async function queryWithRetries<S>(
     const outcome = await converse(exchange, link, limits);
     const isUnresponsive = outcome.kind === "noReply" && outcome.replies === 0;
     const isOver = outcome.kind === "replied" || outcome.kind === "cancelled" ||
-      outcome.kind === "malformed" && outcome.foreign;
+      outcome.kind === "malformed" && (outcome.foreign || protocol.transport === "tcp");
     if (left === 0 || isOver || isUnresponsive && stopsWithoutFirstReply) return outcome;
   }
 }

@@ -8,6 +8,8 @@ import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { type WitnessLine, WitnessLog } from "../../../src/fleet/witness_log.ts";
 import { systemClock } from "../../../src/net/clock.ts";
+import { siblingsOf } from "../../../src/protocols/declared_facts.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { all, STATES } from "../../store/databases.ts";
 import { portList } from "../../../src/targets/ports.ts";
@@ -99,7 +101,7 @@ async function watched(folder: string, args: readonly string[], hosts = HOSTS) {
 }
 
 /** The protocols of a scan without `--protocol`. */
-const USUAL = ["raknet", "slp", "query"];
+const USUAL = ["raknet", "nethernet", "slp", "query"];
 
 /**
  * The protocols in which servers may be queried after a reply. Servers known for SQP get no
@@ -201,6 +203,11 @@ Deno.test("--rescan with --protocol leaves out servers that speak none of them, 
     );
   }));
 
+/** The protocols in which a server is probed that is known to speak some: theirs, and their siblings. */
+function withSiblings(names: readonly string[]): string[] {
+  return [...names, ...siblingsOf(names, PROTOCOLS).map(({ name }) => name)];
+}
+
 /** The numbers in a line of text. */
 const numbers = (text: string, line: RegExp) => line.exec(text)!.slice(1).map(Number);
 
@@ -212,7 +219,7 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
     assertEquals(
       listed,
       [...known].flatMap(([id, names]) =>
-        (names.length === 0 ? USUAL : names).map((name) => `${id} ${name}`)
+        (names.length === 0 ? USUAL : withSiblings(names)).map((name) => `${id} ${name}`)
       ).toSorted(),
     );
     const { stdout } = await run([...args, "--dry-run"]);
@@ -231,19 +238,21 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
     );
     assertEquals(portsOf("sqp"), "9000");
     const countOf = (name: string) => listed.filter((line) => line.endsWith(` ${name}`)).length;
-    const [raknet, slp, query, sqp] = ["raknet", "slp", "query", "sqp"].map(countOf);
+    const [raknet, nethernet, slp, query, sqp] = ["raknet", "nethernet", "slp", "query", "sqp"]
+      .map(countOf);
+    const streams = nethernet + slp;
     assertStringIncludes(
       stdout,
       `\npasses       raknet ${raknet}, raknet ${raknet}, query ${query}, query ${query}; ` +
-        `at the same time slp ${slp}, slp ${slp}\n`,
+        `at the same time nethernet ${nethernet}, nethernet ${nethernet}, slp ${slp}, slp ${slp}\n`,
     );
     assertStringIncludes(stdout, `; ${sqp} queried over sqp outside the passes\n`);
     assertEquals(numbers(stdout, /probes {7}at most (\d+)/), [2 * (raknet + query + sqp)]);
-    assertEquals(numbers(stdout, /connections {2}at most (\d+)/), [2 * slp]);
+    assertEquals(numbers(stdout, /connections {2}at most (\d+)/), [2 * streams]);
     // No server replies, so everything that may be sent is sent.
     const { stderr } = await run([...args, "-v", "-o", `${folder}/rows.csv`]);
     assertEquals(numbers(stderr, /\nUDP: sent (\d+) probes/), [2 * (raknet + query)]);
-    assertEquals(numbers(stderr, /\nTCP: started (\d+) connections/), [2 * slp]);
+    assertEquals(numbers(stderr, /\nTCP: started (\d+) connections/), [2 * streams]);
     assertStringIncludes(stderr, `pass 1 of 4: raknet, ${raknet} of 20 targets`);
   }));
 

@@ -62,7 +62,7 @@ Deno.test("SRV records without a host name are reported, with their text escaped
 });
 
 Deno.test("the error for a protocol's name as a host shows how to write several protocols", () => {
-  const hint = "; separate protocols with commas, for example --protocol raknet,slp";
+  const hint = "; separate protocols with commas, for example --protocol raknet,nethernet";
   assertEquals([protocolHint("slp", PROTOCOLS), protocolHint("play.example", PROTOCOLS)], [
     hint,
     "",

@@ -30,7 +30,7 @@ const REFUSED: [args: string[], message: string][] = [
     ["scan", "C:\\Users\\me\\list.txt"],
     'Cannot scan "C:\\Users\\me\\list.txt": there is no such file; -iL FILE reads targets',
   ],
-  [["scan", "127.0.0.1", "--protocol", "bedrock"], "; did you mean raknet or query?"],
+  [["scan", "127.0.0.1", "--protocol", "bedrock"], "; did you mean raknet or nethernet or query?"],
   [["query", "127.0.0.1", "--protocol", "Java"], "; did you mean slp or query?"],
   [["scan", "127.0.0.1", "-p", "0"], 'Cannot parse port "0"'],
   [["scan", "127.0.0.1", "-p", "70000"], 'Cannot parse port "70000"'],
@@ -93,8 +93,8 @@ const REFUSED: [args: string[], message: string][] = [
     "Cannot start from 6:0: there are 4 passes; the last position is 5:0",
   ],
   [
-    ["scan", "127.0.0.1", "--seed", "1", "--from", "5:0,T:4:0"],
-    "Cannot start from T:4:0: there are 2 TCP passes; the last position is 3:0",
+    ["scan", "127.0.0.1", "--seed", "1", "--from", "5:0,T:6:0"],
+    "Cannot start from T:6:0: there are 4 TCP passes; the last position is 5:0",
   ],
   [
     ["scan", "127.0.0.1", "--seed", "1", "--from", "1:2"],
@@ -142,11 +142,11 @@ const REFUSED: [args: string[], message: string][] = [
   ],
   [
     ["scan", "10.0.0.0/24", "--adaptive", "--budget", "200M"],
-    "Cannot use --budget 200M: it is 200,000,000 probes, and there are 102,912 endpoints to probe",
+    "Cannot use --budget 200M: it is 200,000,000 probes, and there are 154,368 endpoints to probe",
   ],
   [
     ["scan", "10.0.0.0/20", "--adaptive", "--budget", "300%", "-p", "25565"],
-    "Cannot use --budget 300%: it is 24,576 probes, and there are 8,192 endpoints to probe (100% is 8,192)",
+    "Cannot use --budget 300%: it is 36,864 probes, and there are 12,288 endpoints to probe (100% is 12,288)",
   ],
   [
     ["scan", "10.0.0.1", "--adaptive", "--max-targets", "5"],

@@ -7,6 +7,7 @@ import { formatEndpoint } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Outcome } from "../../core/record.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { harmlessText } from "../../core/text.ts";
 import { requestText } from "../../targets/srv.ts";
 import type { CommandCall } from "../options/command_line.ts";
@@ -152,7 +153,7 @@ function printer(
       );
     }
     if (records.length > 0) return true;
-    const reasons = queried.map((one) => attempts(one, located.name)).join("; ");
+    const reasons = queried.map((one) => attempts(one, located.name, allProtocols)).join("; ");
     // The endpoint of a host that was named as HOST:PORT is printed only once.
     const shown = quiet ? word : reasons.startsWith(`${word} (`) ? reasons : `${word}: ${reasons}`;
     reportError(`no reply from ${shown}`);
@@ -166,14 +167,16 @@ const ENDINGS: Readonly<Record<string, string>> = {
   slow: "no complete reply in time",
   timeout: "timed out",
   noTls: "TLS handshake failed",
-  replied: "reply without a status",
   closed: "closed without status",
   reset: "closed without status",
   exhausted: "no file descriptor",
 };
 
 /** Describes how an exchange, or its connection, ended. */
-function ending(outcome: Outcome<unknown>): string {
+function ending(outcome: Outcome<unknown>, protocol: Protocol | undefined): string {
+  if (outcome.kind === "replied" && protocol?.isWeak?.(outcome.status)) {
+    return "reply without a status";
+  }
   if (outcome.kind === "malformed") return `malformed${faultOf(outcome.error)}`;
   const word = outcome.kind === "noReply" ? outcome.why ?? outcome.kind : outcome.kind;
   return ENDINGS[word] ?? word;
@@ -189,8 +192,11 @@ function faultOf(error: Error): string {
 function attempts(
   { protocolsThere: { endpoint, service }, server }: QueriedEndpoint,
   name: string | null,
+  allProtocols: readonly Protocol[],
 ) {
-  const tried = server.outcomes.map(({ protocol, outcome }) => `${protocol} ${ending(outcome)}`);
+  const tried = server.outcomes.map(({ protocol, outcome }) =>
+    `${protocol} ${ending(outcome, allProtocols.find((one) => one.name === protocol))}`
+  );
   const suppressed = server.suppressed.map((protocol) => `${protocol} not sent`);
   const led = service === undefined ? "" : ` by ${requestText(name!, service)}`;
   return `${formatEndpoint(endpoint)}${led} (${[...tried, ...suppressed].join(", ")})`;

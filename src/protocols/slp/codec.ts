@@ -146,8 +146,8 @@ export interface Handshake {
 
 /** Protocol number of a client of unspecified version. */
 export const ANY_PROTOCOL: number = -1;
-/** Maximum number of UTF-16 units of a host name that vanilla accepts. */
-const MAX_HOST = 255;
+/** Maximum number of UTF-16 units of a host name that vanilla accepts: since 26.4; before, 255. */
+const MAX_HOST = 1024;
 
 /** Encodes handshake and status request, for one write. */
 export function encodeStatusRequest({ protocol, host, port }: Handshake): Uint8Array<ArrayBuffer> {
@@ -174,6 +174,7 @@ export function decodeStatusRequest(bytes: Uint8Array): Handshake | undefined {
 function readHandshake(body: Reader): Handshake & { next: number } {
   const protocol = readVarInt(body, "protocol");
   const host = new TextDecoder().decode(readVarString(body, "host"));
+  if (host.length > MAX_HOST) throw new Malformed("a host of more than 1,024 letters", 0);
   return { protocol, host, port: body.u16("port"), next: readVarInt(body, "next state") };
 }
 

@@ -14,9 +14,12 @@ import { PROTOCOLS, rankedNames } from "../../../src/protocols/list.ts";
 import { recordSchema } from "../../../src/core/schema.ts";
 
 Deno.test("the help of --protocol names every protocol, and those that are left out by default", () => {
-  assertEquals(protocolHelp(PROTOCOLS), "protocols to look for: raknet, slp, query, sqp");
+  assertEquals(
+    protocolHelp(PROTOCOLS),
+    "protocols to look for: raknet, nethernet, slp, query, sqp",
+  );
   assertEquals(defaultProtocols(PROTOCOLS), "all but sqp");
-  assertEquals(protocolHelp(PROTOCOLS.slice(0, 2)), "protocols to look for: raknet, slp");
+  assertEquals(protocolHelp(PROTOCOLS.slice(0, 2)), "protocols to look for: raknet, nethernet");
   assertEquals(defaultProtocols(PROTOCOLS.slice(0, 2)), "all");
 });
 
@@ -39,7 +42,7 @@ Deno.test("the schema lists the protocol names that rows may contain", () => {
     (recordSchema(names).properties as Record<string, { description: string }>).protocol;
   assertStringIncludes(
     described(rankedNames(PROTOCOLS)).description,
-    ": raknet, slp, query, sqp, nethernet, lan",
+    ": raknet, nethernet, slp, query, sqp, lan",
   );
   assertEquals(described().description, "responding protocol of the highest rank");
 });

@@ -64,7 +64,7 @@ Deno.test("the budgets of an adaptive scan are those of its options, or the defa
     assertEquals(earlier, []);
     return { ...setup, protocols: protocols.map(({ name }) => name) };
   };
-  const protocols = ["raknet", "slp"];
+  const protocols = ["raknet", "nethernet", "slp"];
   assertEquals(setupOf(await prepared({})), {
     protocols,
     budget: { share: 0.5 },
@@ -89,31 +89,31 @@ Deno.test("the budgets of an adaptive scan are those of its options, or the defa
 });
 
 Deno.test("the plan counts the passes that spend the budget", async () => {
-  // A = 65,536 addresses in two protocols; the least pass has 5 s of 1,000/s.
+  // A = 65,536 addresses in three protocols; the least pass has 5 s of 1,000/s.
   const { plan, selection } = await prepared({ budget: "50%" });
   const { adaptive: { bytes, ...adaptive } = { bytes: 0 }, limitedBy, seconds } = plan;
   assert(bytes > 0);
-  const evenSweep = 2 * 65_536;
+  const evenSweep = 3 * 65_536;
   assertEquals(adaptive, {
     evenSweep,
     rate: 1000,
     endpoints: 201 * evenSweep,
-    budget: 65_536,
+    budget: evenSweep / 2,
     known: 0,
-    passes: 14, // 13 of 5,000 probes, and the rest
+    passes: 20, // 19 of 5,000 probes, and the rest
     perNetwork: 16_384,
     stopBelow: 0,
   });
-  assertEquals([limitedBy, seconds], ["rate", 65.536]);
-  assertEquals(plan.passes.udp.probes, [65_536]);
+  assertEquals([limitedBy, seconds], ["rate", 98.304]);
+  assertEquals(plan.passes.udp.probes, [98_304]);
   assertEquals(selection.order.from, {
     udp: { pass: 1, position: 0 },
     tcp: { pass: 1, position: 0 },
   });
   const { plan: { adaptive: whole } } = await prepared({ budget: "12h", ports: "9000" });
-  assertEquals([whole?.budget, whole?.perNetwork], [evenSweep, 2 * 2 * 256 + 16_384 / 64]);
+  assertEquals([whole?.budget, whole?.perNetwork], [evenSweep, 3 * 2 * 256 + 16_384 / 64]);
   const { plan: { adaptive: capped } } = await prepared({ netBudget: 300 });
-  assertEquals(capped?.perNetwork, 300);
+  assertEquals(capped?.perNetwork, 298); // the protocols share it
 });
 
 Deno.test("a pass has a twentieth of the probes so far, and at least 5 s at the rate", () => {
@@ -126,7 +126,7 @@ Deno.test("a pass has a twentieth of the probes so far, and at least 5 s at the 
 
 Deno.test("a default budget below one pass is not refused: its only pass is smaller", async () => {
   const { plan: { adaptive } } = await prepared({}, ["10.0.0.0/28"]);
-  assertEquals([adaptive?.budget, adaptive?.passes], [16, 1]);
+  assertEquals([adaptive?.budget, adaptive?.passes], [24, 1]);
 });
 
 Deno.test("--known reads the servers of a file that speak a protocol of the scan", () =>
@@ -160,8 +160,10 @@ Deno.test("--known reads the servers of a file that speak a protocol of the scan
     };
     assertEquals(await knownOf({}), [
       "raknet 10.0.0.7:19132",
+      "nethernet 10.0.0.7:19132",
       "slp 10.0.9.9:25570",
       "raknet 10.0.0.9:19140",
+      "nethernet 10.0.0.9:19140",
       "slp 10.0.0.9:19140",
     ]);
     const { plan } = await prepared({ known: path, budget: "20k" });

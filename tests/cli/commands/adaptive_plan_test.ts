@@ -18,17 +18,20 @@ async function planOf(...args: readonly string[]): Promise<ReadonlyMap<string, s
 
 Deno.test("the dry run of an adaptive scan prints its ports, budget, passes and networks", async () => {
   const plan = await planOf();
-  assertEquals(plan.get("ports"), "raknet 19032-19232, first 19132; slp 25465-25665, first 25565");
-  // 50% of two probes for each of 1,048,576 addresses
+  assertEquals(
+    plan.get("ports"),
+    "raknet 19032-19232, first 19132; nethernet 19032-19232, first 19132; slp 25465-25665, first 25565",
+  );
+  // 50% of three probes for each of 1,048,576 addresses
   assertEquals(
     plan.get("budget"),
-    "1,048,576 probes, 50% of one for each address; 421,527,552 endpoints in all",
+    "1,572,864 probes, 50% of one for each address; 632,291,328 endpoints in all",
   );
-  assertEquals(plan.get("passes"), "about 69, each planned from the servers of those before");
+  assertEquals(plan.get("passes"), "about 77, each planned from the servers of those before");
   assertEquals(plan.get("networks"), "at most 16,384 probes to a /24");
   assert(/^\d+ kB for the counters; more as servers are found$/.test(plan.get("memory")!));
-  // 1,049 s of sending, 68 waits of 2 s, and the cooldown of 5 s
-  assertEquals(plan.get("duration"), "00:19:50 until the budget is spent");
+  // 1,573 s of sending, 76 waits of 2 s, and the cooldown of 5 s
+  assertEquals(plan.get("duration"), "00:28:50 until the budget is spent");
   for (const name of ["note", "known", "probes", "connections"]) assert(!plan.has(name), name);
 });
 
@@ -36,7 +39,7 @@ Deno.test("the dry run names the end by --stop-below, and says that few targets 
   const plan = await planOf("--exclude", "10.0.0.0", "--stop-below", "5/M", "--budget", "1h");
   assertEquals(
     plan.get("budget"),
-    "3,600,000 probes, 171.7% of one for each address; 421,527,150 endpoints in all; less if passes find fewer " +
+    "3,600,000 probes, 114.4% of one for each address; 632,290,725 endpoints in all; less if passes find fewer " +
       "than 5 servers per million probes",
   );
   assertEquals(

@@ -12,9 +12,9 @@ Deno.test("help lists invented protocols, with their notes", async () => {
   const { stdout } = await run("scan", "--help");
   assertStringIncludes(
     stdout,
-    `look for: raknet, slp, query, sqp, herald, ledger;\n${
+    `look for: raknet, nethernet, slp, query, sqp, herald,\n${
       " ".repeat(30)
-    }default: all but sqp, ledger\n`,
+    }ledger; default: all but sqp, ledger\n`,
   );
   assertStringIncludes(stdout, "\nLedger is sent where you name it and its ports.\n");
   assertStringIncludes(stdout, "  blocksweep scan 10.0.0.0/24 --protocol ledger -p 9000-9100\n");
@@ -24,12 +24,12 @@ Deno.test("completions offer invented protocols, and the schema lists them", asy
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout } = await run("completions", shell);
     assertEquals(code, 0);
-    assertStringIncludes(stdout, "raknet slp query sqp herald ledger", shell);
+    assertStringIncludes(stdout, "raknet nethernet slp query sqp herald ledger", shell);
   }
   const { stdout } = await run("schema");
   const { protocol } = JSON.parse(stdout).properties;
   assert(
-    protocol.description.endsWith(": raknet, slp, query, sqp, herald, ledger, nethernet, lan"),
+    protocol.description.endsWith(": raknet, nethernet, slp, query, sqp, herald, ledger, lan"),
   );
 });
 
@@ -57,7 +57,10 @@ Deno.test("a dry run plans invented protocols on their usual ports or on given p
   assertStringIncludes(named, "herald 9000; ledger 9000\n");
   assertStringIncludes(named, "herald 1, herald 1; at the same time ledger 1, ledger 1\n");
   assertStringIncludes(await plan("--protocol", "herald"), "ports        herald 7777\n");
-  assertStringIncludes(await plan(), "raknet 19132; slp 25565; query 25565; herald 7777\n");
+  assertStringIncludes(
+    await plan(),
+    "raknet 19132; nethernet 19132; slp 25565; query 25565; herald 7777\n",
+  );
   const { code, stderr } = await run("scan", "192.0.32.0/24", "--protocol", "herald");
   assertEquals(code, 2);
   assertStringIncludes(stderr, "512 datagrams would be sent (Herald challenges of 25 bytes)");

@@ -30,16 +30,17 @@ Deno.test("a dry run is one object with the numbers of its text", async () => {
   assertEquals(excluded, { never_probed: 0, private: 0, by_option: 1, opted_out: 0 });
   assertEquals(ports, [
     { protocol: "raknet", interviews: false, ports: "19132" },
+    { protocol: "nethernet", interviews: false, ports: "19132" },
     { protocol: "slp", interviews: false, ports: "25565" },
     { protocol: "query", interviews: false, ports: "25565" },
   ]);
   assertEquals(
     passes,
-    [["udp", "raknet"], ["udp", "raknet"], ["udp", "query"], ["udp", "query"], ["tcp", "slp"]]
-      .concat([["tcp", "slp"]])
+    [["udp", "raknet"], ["udp", "raknet"], ["udp", "query"], ["udp", "query"]]
+      .concat([["tcp", "nethernet"], ["tcp", "nethernet"], ["tcp", "slp"], ["tcp", "slp"]])
       .map(([transport, protocol]) => ({ transport, protocol, probes: 5 })),
   );
-  assertEquals([others.probes, others.connections, others.seed], [20, 10, 5]);
+  assertEquals([others.probes, others.connections, others.seed], [20, 20, 5]);
   assertEquals([others.permission, others.limited_by], [null, "rate"]);
   assertEquals((others.limits as { rate: number }).rate, 3);
   assertEquals(others.outputs, [{ path: "a.csv", format: "csv" }]);

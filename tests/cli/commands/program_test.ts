@@ -206,6 +206,7 @@ Deno.test("a dry run and a list of targets send nothing", async () => {
     assertEquals(
       list.stdout.trim().split("\n").toSorted(),
       [0, 1, 2, 3].flatMap((i) => [
+        `127.33.0.${i}:19132 nethernet`,
         `127.33.0.${i}:19132 raknet`,
         `127.33.0.${i}:25565 query`,
         `127.33.0.${i}:25565 slp`,
@@ -221,7 +222,7 @@ Deno.test("--config reads the output of --echo-config", async () => {
     assertEquals([config.code, config.stderr], [0, ""]);
     const list = await run(["scan", ...args, "-sL"]);
     // U:9 is a port for UDP only
-    assertEquals(list.stdout.trim().split("\n").length, 3 * (2 + 1 + 2));
+    assertEquals(list.stdout.trim().split("\n").length, 3 * (2 + 1 + 1 + 2));
     for (const text of [config.stdout, `\ufeff${config.stdout}`]) {
       await Deno.writeTextFile(`${folder}/scan.json`, text);
       assertEquals(await run(["scan", "--config", `${folder}/scan.json`, "-sL"]), list);
@@ -233,7 +234,10 @@ Deno.test("targets come from standard input", async () => {
   const list = await run(["scan", "-iL", "-", "-sL", "--no-randomize"], {
     stdin: "127.33.0.1:7\n# x\n",
   });
-  assertEquals(list.stdout, "127.33.0.1:7 raknet\n127.33.0.1:7 slp\n127.33.0.1:7 query\n");
+  assertEquals(
+    list.stdout,
+    "127.33.0.1:7 raknet\n127.33.0.1:7 nethernet\n127.33.0.1:7 slp\n127.33.0.1:7 query\n",
+  );
   const wrong = await run(["scan", "-"], { stdin: "127.33.0.1\n10.0.0.0/99\n" });
   assertEquals([wrong.code, wrong.stdout], [2, ""]);
   assertStringIncludes(wrong.stderr, "standard input:2: Cannot parse range");
@@ -385,7 +389,7 @@ Deno.test("without a terminal, status lines are printed at intervals", async () 
   assertMatch(stderr, /\npass 1 of 4: raknet, 256 targets\n/);
   assertMatch(
     stderr,
-    /\d:\d\d {2}\d+\.\d% {2}ETA 0:0\d {2}pass 1\/4 {2}TCP 1\/2 {2}[\d,]+ sent {2}[1-9]\d*\/s {2}\d+ found/,
+    /\d:\d\d {2}\d+\.\d% {2}ETA 0:0\d {2}pass 1\/4 {2}TCP 1\/4 {2}[\d,]+ sent {2}[1-9]\d*\/s {2}\d+ found/,
   );
   assertMatch(stderr, /ended by --max-runtime/);
   assertMatch(stderr, /continue with: .* scan 127\.33\.0\.0\/24 --seed \d+ --from \d:\d+/);

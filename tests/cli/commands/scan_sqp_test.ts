@@ -35,7 +35,10 @@ Deno.test("a dry run shows the detecting pass before SQP", async () => {
   const both = await run([...scan, "--protocol", "raknet,sqp", "--dry-run"]);
   assertEquals(both.stdout.includes("before"), false);
   const usual = await run([...scan, "--dry-run"]);
-  assertStringIncludes(usual.stdout, "ports        raknet 9000; slp 9000; query 9000\n");
+  assertStringIncludes(
+    usual.stdout,
+    "ports        raknet 9000; nethernet 9000; slp 9000; query 9000\n",
+  );
   const list = await run(["scan", "127.39.0.1:9000", ...SQP, "-sL"]);
   assertEquals(list.stdout, "127.39.0.1:9000 raknet\n127.39.0.1:9000 sqp\n");
   const queries = await run(["scan", "8.8.8.8:9000", ...SQP]);

@@ -10,7 +10,9 @@ import { fillServers } from "../../web/oracle.ts";
 import { finish, PrintedText, run, start } from "../program.ts";
 import { freePort } from "../../fakes/free_port.ts";
 
-const SRC = new URL("../../../src", import.meta.url).pathname;
+/** The folders of its code, and of its tables. */
+const SRC = ["src", "data"].map((name) => new URL(`../../../${name}`, import.meta.url).pathname)
+  .join(",");
 const TOKEN = "0123456789abcdef0123456789abcdef";
 
 /** A database with servers. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { connectionsAtOnce } from "./scan_rates.ts";
 import type { Endpoint } from "../../core/address.ts";
 import { beganAt } from "../../scan/scan_id.ts";
 import { newState, type ScanState } from "../../scan/scan_state.ts";
@@ -54,18 +55,19 @@ export interface OpenedSockets {
  * @param gate The gate of their datagrams. Default: none.
  */
 export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<OpenedSockets> {
-  const { options, choice, named: { targets }, engine, threads, context } = scan;
+  const { options, choice, limits, named: { targets }, engine, threads, context } = scan;
   const { outputs, databases } = scan;
   const sockets = await openScanSockets(targets, { ...options, threads }, engine, gate);
   scan.opened.defer(() => closeSockets(sockets));
   if (context.network !== undefined) {
-    const capacity = { connections: options.concurrency, exclusiveSockets: Infinity };
+    const capacity = { connections: connectionsAtOnce(limits), exclusiveSockets: Infinity };
     return { sockets, capacity };
   }
   const needed = LEAST + outputs.length + 4 * databases.places.length;
   await requireDescriptors(targets, options, needed);
   const { protocols } = choice;
-  const wanted = protocols.some(({ transport }) => transport === "tcp") ? options.concurrency : 0;
+  const usesTcp = protocols.some(({ transport }) => transport === "tcp");
+  const wanted = usesTcp ? connectionsAtOnce(limits) : 0;
   const capacity = await capacityFor(targets, options, { wanted, files: needed }, scan.report);
   return { sockets, capacity };
 }

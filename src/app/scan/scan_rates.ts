@@ -61,6 +61,26 @@ export function fastest({ rates, autoRate }: Pick<ScanLimits, "rates" | "autoRat
   return { ...rates, rate: autoRate?.most ?? rates.rate };
 }
 
+/** Maximum number of connections of a sweep that wait to be accepted: each takes about 15 KiB. */
+const MAX_PENDING = 16_384;
+/** The part by which more connections may wait than the rate needs, for bursts and late timers. */
+const SPARE_PENDING = 1.2;
+
+/**
+ * The number of connections that a scan may have at once: those of its sweep, which wait to be accepted
+ * for as long as `sweepConnectMs`, at the rate limit; and those on which servers are queried.
+ */
+export function connectionsAtOnce(
+  { concurrency, streamLimits: { sweepConnectMs }, ...rates }: Pick<
+    ChosenLimits,
+    "concurrency" | "streamLimits" | "rates" | "autoRate"
+  >,
+): number {
+  const { rate = 0 } = fastest(rates); // without a limit: loopback, which refuses at once
+  const pending = Math.ceil(SPARE_PENDING * rate * sweepConnectMs / 1000);
+  return concurrency + Math.min(MAX_PENDING, pending);
+}
+
 /** The first rate of a rate search, datagrams per second. */
 const AUTO_START = 1000;
 

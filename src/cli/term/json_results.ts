@@ -30,7 +30,7 @@ export const JSON_RESULTS = {
     connections: "maximum number of connections over TCP",
     syn_packets: "maximum number of SYN packets of a connection of the sweep: more than 1 with a " +
       "`--timeout` of more than 1 s",
-    concurrency: "maximum number of simultaneous connections and of simultaneous interviews",
+    concurrency: "maximum number of simultaneous interviews",
     verify: "a list of texts: what `--verify` does",
     limits: "packets per second: `rate`, `rate_auto` (the maximum of `--rate auto`), `net_rate`, " +
       "`host_rate`; `null`: no limit",

@@ -1,7 +1,8 @@
 /** Covers src/app/scan/scan_rates.ts. */
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
-import { wireSize } from "../../../src/app/scan/scan_rates.ts";
+import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
+import { connectionsAtOnce, streamLimits, wireSize } from "../../../src/app/scan/scan_rates.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
 import { compose } from "../../../src/targets/compose.ts";
@@ -73,4 +74,19 @@ Deno.test("the limits of time and number have defaults, and options replace them
     of("10.0.0.0/24", ...times, "--max-results", "9"),
     [700, 2000, 9, 60_000, 700, 700, 1400],
   );
+});
+
+Deno.test("as many connections wait to be accepted as the rate needs, beside the queried servers", () => {
+  const of = (rate: number | undefined, more = {}) =>
+    connectionsAtOnce({
+      concurrency: 256,
+      streamLimits: STREAM_LIMITS,
+      rates: { rate, netRate: undefined, hostRate: undefined },
+      ...more,
+    });
+  assertEquals(of(1000), 256 + 1080); // each waits 0.9 s, and a fifth is spare
+  assertEquals(of(undefined), 256);
+  assertEquals(of(1e6), 256 + 16_384);
+  assertEquals(of(1000, { autoRate: { most: 5000 } }), 256 + 5400);
+  assertEquals(of(1000, { streamLimits: streamLimits(3000) }), 256 + 3600);
 });

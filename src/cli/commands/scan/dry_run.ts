@@ -24,7 +24,7 @@ import type { Engine } from "../../../app/engines/choose_engine.ts";
 import { maxSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
-import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
+import { type ChosenLimits, connectionsAtOnce } from "../../../app/scan/scan_rates.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { adaptivePortsText, adaptiveRows, isAdaptive, wholeSeconds } from "./adaptive_plan_text.ts";
 
@@ -152,14 +152,16 @@ export function probesText(plan: Plan): string | undefined {
 /** The number of connections. */
 export function connectionsText(
   plan: Plan,
-  { concurrency, streamLimits: { sweepConnectMs } }: ChosenLimits,
+  limits: ChosenLimits,
 ): string | undefined {
   const { tcp } = maxSent(plan);
-  const packets = synPackets(sweepConnectMs);
+  const packets = synPackets(limits.streamLimits.sweepConnectMs);
   const repeated = packets === 1 ? "" : `of up to ${packets} SYN packets if there is no reply, `;
   return tcp === 0
     ? undefined
-    : `at most ${withCommas(tcp)} over TCP, ${repeated}${withCommas(concurrency)} at once; open ` +
+    : `at most ${withCommas(tcp)} over TCP, ${repeated}${
+      withCommas(connectionsAtOnce(limits))
+    } at once; open ` +
       "connections are sent a status request";
 }
 
@@ -214,8 +216,8 @@ export function unansweredSeconds(
   { plan, named: { targets }, limits }: Pick<PlannedScan, "plan" | "named" | "limits">,
 ): number {
   const { probes } = plan.passes.tcp;
-  const { concurrency, streamLimits: { sweepConnectMs } } = limits;
-  const atOnce = Math.min(concurrency, MAX_OF_HOST * Number(targets.size));
+  const { streamLimits: { sweepConnectMs } } = limits;
+  const atOnce = Math.min(connectionsAtOnce(limits), MAX_OF_HOST * Number(targets.size));
   const waits = sumOf(probes.map((count) => Math.ceil(count / atOnce))) * sweepConnectMs;
   const pauses = Math.max(0, probes.length - 1) * GAP_MS;
   const sending = minSeconds({ ...plan, seconds: plan.unansweredSeconds }, limits);

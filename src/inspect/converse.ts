@@ -77,7 +77,7 @@ export async function converse<S>(
         : exchange.next(datagram);
       if (datagram !== undefined) {
         running.recordDatagram(step.done === true || step.value !== undefined, datagram);
-      }
+      } else if (step.done) running.recordEnd();
     }
     if (step.done) {
       return {
@@ -201,10 +201,16 @@ class RunningExchange {
       this.#parts.push(datagram);
       this.#length += datagram.length;
     }
-    if (!isReply) {
-      this.#unrelated++;
-      return;
-    }
+    if (isReply) this.#recordReply();
+    else this.#unrelated++;
+  }
+
+  /** Records that the end of a stream, or a timeout, completed the reply. */
+  recordEnd(): void {
+    if (this.#parts.length > 0) this.#recordReply();
+  }
+
+  #recordReply(): void {
     if (this.#length > this.#most) [this.#longest, this.#most] = [this.#parts, this.#length];
     [this.#parts, this.#length] = [[], 0];
     this.#unrelated = 0;

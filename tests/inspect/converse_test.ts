@@ -174,6 +174,41 @@ Deno.test("converse() sends a request over TLS on a new connection, or throws in
   }
 });
 
+Deno.test("converse() measures and keeps a reply that the end of its stream completes", async () => {
+  function* untilTheEnd(): Exchange<number> {
+    let length = 0;
+    try {
+      let part = yield { bytes: Uint8Array.of(1), resend: false };
+      for (;;) {
+        length += part.length;
+        part = yield;
+      }
+    } catch (error) {
+      if (!(error instanceof NoReply)) throw error;
+      return length;
+    }
+  }
+  const network = new FakeNetwork(1);
+  const parts = [Uint8Array.of(7, 8), Uint8Array.of(9)];
+  const link: Link = {
+    stream: { end: "closed", opened: true, renew: () => {} },
+    send: () => Promise.resolve(true),
+    next: async () => {
+      await new Promise<void>((done) => network.after(10, done));
+      return parts.shift();
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const outcome = await network.run(converse(untilTheEnd(), link, {
+    timeoutMs: 100,
+    resends: 0,
+    clock: network,
+    signal: new AbortController().signal,
+  }));
+  const raw = Uint8Array.of(7, 8, 9);
+  assertEquals(outcome, { kind: "replied", status: 3, latencyMs: 20, raw });
+});
+
 Deno.test("converse() says that a peer closed its stream, also if a request in an older form came later", async () => {
   const link = (end: "slow" | "reset" | undefined): Link => ({
     stream: { end, opened: true, renew: () => {} },

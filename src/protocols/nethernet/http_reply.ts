@@ -202,7 +202,7 @@ export class HttpReplyReader {
   /** Reads lines up to the empty one; false while it has not arrived. */
   #readLines(what: "headers" | "trailers"): boolean {
     for (;;) {
-      const line = this.#readLine(HTTP_LIMITS.headBytes - this.#lineBytes, what);
+      const line = this.#readLine(HTTP_LIMITS.headBytes, what, this.#lineBytes);
       if (line === undefined) return false;
       if (line === "" && (this.#lines.length > 0 || what === "trailers")) return true;
       this.#lineBytes += line.length + 2;
@@ -213,11 +213,16 @@ export class HttpReplyReader {
     }
   }
 
-  /** Takes a line, without its end: CR LF or, as some software writes, LF. */
-  #readLine(most: number, what: string): string | undefined {
+  /**
+   * Takes a line, without its end: CR LF or, as some software writes, LF.
+   *
+   * @param most Maximum number of bytes of the line, and of the lines before it that count.
+   * @param before Number of bytes of the lines before it.
+   */
+  #readLine(most: number, what: string, before = 0): string | undefined {
     const { bytes } = this.#inbox;
     const end = bytes.indexOf(LINE_FEED, this.#searched);
-    if ((end < 0 ? bytes.length : end + 1) > most) {
+    if (before + (end < 0 ? bytes.length : end + 1) > most) {
       throw new Malformed(`more than ${most} bytes of HTTP in ${what}`, this.received);
     }
     if (end < 0) {

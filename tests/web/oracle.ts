@@ -1,4 +1,5 @@
 /** Servers for tests of the dashboard's data, and the expected answers, computed from rows in memory. */
+import { compareVersions } from "../../src/classify/game_versions.ts";
 import type { Place } from "../../src/app/geoip/places.ts";
 import { parseAddress } from "../../src/core/address.ts";
 import type { Database } from "../../src/store/database/database.ts";
@@ -201,14 +202,20 @@ export function expectedFacet(
       counts.set(value, count);
     }
   }
-  return inFacetOrder([...counts].map(([value, count]) => ({ value, ...count })));
+  return inFacetOrder([...counts].map(([value, count]) => ({ value, ...count })), name);
 }
 
-/** Values of a facet in an order that does not depend on the engine. */
+/**
+ * Values of a facet in an order that does not depend on the engine: equally frequent versions by release,
+ * the newest first, other values as texts.
+ */
 export function inFacetOrder<Value extends Pick<FacetValue, "value" | "servers">>(
   values: readonly Value[],
+  name: FacetName,
 ): Value[] {
+  const order = (a: string, b: string) =>
+    name === "version" ? compareVersions(b, a) : a < b ? -1 : 1;
   return values.toSorted((a, b) =>
-    b.servers - a.servers || (String(a.value) < String(b.value) ? -1 : 1)
+    b.servers - a.servers || order(String(a.value), String(b.value))
   );
 }

@@ -18,19 +18,15 @@ export const hostPortFormat: Format = {
   row: (record) => `${serverId(record)}\n`,
 };
 
-/**
- * The greppable format of nmap and masscan. The row of a server that replied over TCP names a TCP
- * port.
- */
+/** The greppable format of nmap and masscan. The port of a row is the one of its protocol: TCP or UDP. */
 export function grepFormat(allProtocols: readonly Protocol[]): Format {
   const overTcp = allProtocols.filter(({ transport }) => transport === "tcp");
   return {
     ...plain,
     name: "grep",
     isComplete: (line) => line.endsWith("//"),
-    row: (record) => {
-      const { host, port, protocol, protocols, seen_at: seenAt } = record;
-      const transport = overTcp.some(({ name }) => protocols.includes(name)) ? "tcp" : "udp";
+    row: ({ host, port, protocol, seen_at: seenAt }) => {
+      const transport = overTcp.some(({ name }) => name === protocol) ? "tcp" : "udp";
       return `Timestamp: ${Math.floor(seenAt / 1000)}\tHost: ${host} ()\t` +
         `Ports: ${port}/open/${transport}//${protocol}//\n`;
     },

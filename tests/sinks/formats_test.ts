@@ -155,3 +155,13 @@ Deno.test("the formats hostport and grep write one line per server", () => {
     "Timestamp: 1700000000\tHost: 127.0.0.1 ()\tPorts: 19132/open/udp//raknet//\n",
   );
 });
+
+Deno.test("a greppable line has the transport of the protocol that it names", () => {
+  const line = (...protocols: string[]) => {
+    const row = { ...RECORD, protocol: protocols[0], protocols };
+    return grepFormat(PROTOCOLS).row(row, true).split("\t")[2].trimEnd();
+  };
+  assertEquals(line("raknet", "nethernet"), "Ports: 19132/open/udp//raknet//");
+  assertEquals(line("nethernet"), "Ports: 19132/open/tcp//nethernet//");
+  assertEquals(line("slp", "query"), "Ports: 19132/open/tcp//slp//");
+});

@@ -10,6 +10,7 @@ import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/pass
 import type { ProbeKind } from "../sweep/probe_kind.ts";
 import type { Mark } from "../sweep/mark_history.ts";
 import { segmentsOf } from "../targets/compose.ts";
+import type { Segment } from "../targets/space.ts";
 import type { ScanIo, ScanLimits, ScanSelection, ScanSetup } from "./scan_setup.ts";
 import type { PassCounts, ScanState } from "./scan_state.ts";
 import { planSuppression } from "./sweep_stage/suppression_plan.ts";
@@ -64,7 +65,12 @@ export function scanPasses(selection: ScanSelection, retries: number): ScanPasse
         .map((pass) => ({ ...pass, suppressor: protocol, suppressed }))
     ),
     udp: planPasses(probed(over("udp")), retries, segmentsFor),
-    tcp: planPasses(lastOnesLast(over("tcp"), ports), retries, segmentsFor, CONNECTION_ORDERS),
+    tcp: planPasses(
+      lastOnesLast(over("tcp"), segmentsFor),
+      retries,
+      segmentsFor,
+      CONNECTION_ORDERS,
+    ),
   };
 }
 
@@ -83,14 +89,14 @@ export function planScanPasses(input: PassPlanInput): PassPlan {
   };
 }
 
-/** Protocols in the order of their passes: last those that are late on one of their ports. */
+/** Protocols in the order of their passes: last those that are late on a port of their targets. */
 function lastOnesLast(
   protocols: readonly Protocol[],
-  ports: ScanSelection["targets"]["ports"],
+  segmentsFor: (protocol: string) => readonly Segment[],
 ): readonly Protocol[] {
   const isLast = (one: Protocol) =>
     one.lastElsewhere &&
-    ([4, 6] as const).some((bits) => ports(one.name, bits).some((port) => isLastAt(one, port)));
+    segmentsFor(one.name).some(({ ports }) => ports.some((port) => isLastAt(one, port)));
   return [...protocols.filter((one) => !isLast(one)), ...protocols.filter(isLast)];
 }
 

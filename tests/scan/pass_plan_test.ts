@@ -60,13 +60,22 @@ Deno.test("a resumed scan counts what its earlier run visited, over each transpo
 Deno.test("a protocol that other servers log comes last, unless all its ports are its usual ones", () => {
   const [slp] = PROTOCOLS.filter(({ name }) => name === "slp");
   const noisy = { ...slp, name: "noisy", lastElsewhere: true, ports: { 4: [19132], 6: [19132] } };
-  const order = (...ports: number[]) => {
-    const targets = { addresses: ADDRESSES, protocols: [noisy, slp], ports: () => ports };
+  const orderFor = (addresses: typeof ADDRESSES, ports: () => number[]) => {
+    const targets = { addresses, protocols: [noisy, slp], ports };
     const limits = { retries: 0, timeoutMs: 1500 };
     const { tcp } = planScanPasses({ ...selectionFor(targets), limits });
     return tcp.map(({ protocol }) => protocol);
   };
+  const order = (...ports: number[]) => orderFor(ADDRESSES, () => ports);
   assertEquals(order(19132), ["noisy", "slp"]);
   assertEquals(order(25565), ["slp", "noisy"]);
   assertEquals(order(19132, 25565), ["slp", "noisy"]);
+  // targets that name their port, as those in a list of another scanner
+  const listed = (...ports: number[]) =>
+    orderFor({
+      ...ADDRESSES,
+      groups: ADDRESSES.groups.map((group) => ({ ...group, usesScanPorts: false, ports })),
+    }, () => [19132]);
+  assertEquals(listed(19132), ["noisy", "slp"]);
+  assertEquals(listed(25565), ["slp", "noisy"]);
 });

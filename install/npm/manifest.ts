@@ -9,7 +9,10 @@ export function packageJson(dependencies: Dependencies): object {
     name: "blocksweep",
     version,
     description: "Finds game servers in address ranges and on the LAN, and reads their status",
-    keywords: ["minecraft", "bedrock", "raknet", "server", "scanner", "motd", "query", "lan"],
+    keywords: [
+      ...["minecraft", "bedrock", "raknet", "nethernet", "server", "scanner"],
+      ...["motd", "query", "lan"],
+    ],
     license,
     type: "module",
     engines: { node: ">=20" },

@@ -6,7 +6,7 @@
 import table from "../../data/versions.json" with { type: "json" };
 import type { ServerRecord } from "../core/record.ts";
 
-/** The columns of a row that tell its version. */
+/** The columns of a row that determine its version. */
 export type VersionColumns = Pick<ServerRecord, "edition" | "version" | "protocol_version">;
 
 /** An edition in the table. */
@@ -25,7 +25,7 @@ function once<Value>(make: () => Value): () => Value {
   return () => made ??= make();
 }
 
-/** Few numbers of snapshots have two lines. */
+/** The names by number. A number of snapshots may have several lines. */
 function parsed(lines: readonly string[]): Names {
   const all = new Map<number, string[]>();
   for (const line of lines) {

@@ -118,9 +118,9 @@ async function queryAtOnce(
 }
 
 /**
- * Queries one endpoint in every protocol, over UDP and TCP at the same time. Before a protocol with a suppressor
- * (`suppressedBy`), the endpoint is probed in the suppressor, even if the options do not name the
- * suppressor.
+ * Queries one endpoint in every protocol, over UDP and TCP at the same time. Before a protocol with a
+ * suppressor (`suppressedBy`), the endpoint is probed in the suppressor, even if the options do not name
+ * the suppressor.
  */
 export async function queryServer(
   endpoint: Endpoint,

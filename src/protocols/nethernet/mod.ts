@@ -101,7 +101,7 @@ const TLS_ALERT = 0x15;
  * - replied with status 426 (upgrade required) or 400 (bad request),
  * - redirected to `https` on the same host and port.
  *
- * No other redirect is followed, and a server that was silent is not asked again.
+ * No other redirect is followed, and a server that did not reply in time gets no second request.
  */
 function* statusExchange(context: ExchangeContext): Exchange<NethernetStatus> {
   const { host, serverName } = serverOf(context);
@@ -154,7 +154,7 @@ function* requestReply({ bytes, ...options }: ExchangeRequest): Exchange<Result>
     if (!(error instanceof NoReply)) throw error;
     if (reader.received === 0) return error;
     if (error instanceof Closed) return lastReply(reader);
-    // The status of a silent server is not a reason for a second request.
+    // A reply that is incomplete at the timeout is no reason for a second request.
     const { head } = reader;
     return head !== undefined && !isSuccess(head) ? statusCodeError(head) : lastReply(reader);
   }

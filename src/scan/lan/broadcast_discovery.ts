@@ -147,7 +147,7 @@ export class Discovery {
     const server = this.interviews.due(key, from.address, LIFETIME_MS.nethernet, true);
     if (server === undefined) return;
     const latencyMs = this.options.clock.now() - this.#requestedAt;
-    if (server.row?.protocols.some((one) => one !== reply.protocol)) return; // it tells more itself
+    if (server.row?.protocols.some((one) => one !== reply.protocol)) return; // other replies of the server contain more
     const endpoint = { ...from };
     this.interviews.queryWorld(server, { endpoint, replies: [reply], latencyMs });
   }

@@ -103,7 +103,7 @@ export function broadcastProtocol(
 export interface LanEnd {
   /** Number of probes sent. */
   readonly sent: number;
-  /** Number of connections of the sweep for dedicated servers that the time did not suffice for. */
+  /** Number of connections of the sweep for dedicated servers that were not made within the time limit. */
   readonly unswept: number;
   /** Number of connections of the sweep that were not tried because no descriptor was free. */
   readonly short: number;

@@ -46,7 +46,7 @@ export interface Findings {
   readonly key?: string;
 }
 
-/** What two replies in one protocol say, as one statement. The values of the first one are preferred. */
+/** The statements of two replies in one protocol as one. The values of the first one are preferred. */
 function bothStatements(first: Statement, second: Statement): Statement {
   const values = Object.entries(first.columns).filter(([, value]) => value !== null);
   return {

@@ -55,9 +55,9 @@ const LIMITS: StreamLimits = {
 export class LanSweep {
   /** Number of started connections, except those that the system refused. */
   sent = 0;
-  /** Number of addresses that were not visited within the time limit. */
+  /** Number of connections that were not made within the time limit. */
   unswept = 0;
-  /** Number of addresses for which no file descriptor was free. */
+  /** Number of connections for which no file descriptor was free. */
   short = 0;
   readonly #slots = new ConnectionSlots(MAX_PENDING, 1);
   readonly #link: StreamLinkOptions;

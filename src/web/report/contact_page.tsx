@@ -128,8 +128,10 @@ function Packets({ facts: { allProtocols } }: { facts: ContactFacts }) {
         </li>
       </ul>
       <p>
-        Pings over UDP contain the client GUID <code>626c6f636b737770</code>{" "}
-        (the letters “blockswp”). The source address is not forged.
+        RakNet pings contain the client GUID <code>626c6f636b737770</code>{" "}
+        (the letters “blockswp”), and requests over HTTP the User-Agent <code>blocksweep</code>.
+        {" "}
+        The source address is not forged.
       </p>
       <p>
         {`Unless the operator changed the limits, one scan sends at most ${

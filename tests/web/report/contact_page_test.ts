@@ -24,6 +24,9 @@ Deno.test("the contact page names contact, marker and every kind of probe, and l
   );
   assertStringIncludes(html, "<code>§b§d§f§d§b</code>");
   for (const { probeText } of PROTOCOLS) assertStringIncludes(html, `<li>${probeText}</li>`);
+  for (const name of ["626c6f636b737770", "blocksweep"]) {
+    assertStringIncludes(html, `<code>${name}</code>`);
+  }
   assertStringIncludes(html, "at most 5 packets per second to an address, 50 to a network");
   assertEquals(
     html.match(/<script|\bon\w+=|<link rel="icon" href="(?!data:)|\bsrc="(?!data:)|url\(/g),

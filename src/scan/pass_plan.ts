@@ -10,7 +10,6 @@ import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/pass
 import type { ProbeKind } from "../sweep/probe_kind.ts";
 import type { Mark } from "../sweep/mark_history.ts";
 import { segmentsOf } from "../targets/compose.ts";
-import type { Segment } from "../targets/space.ts";
 import type { ScanIo, ScanLimits, ScanSelection, ScanSetup } from "./scan_setup.ts";
 import type { PassCounts, ScanState } from "./scan_state.ts";
 import { planSuppression } from "./sweep_stage/suppression_plan.ts";
@@ -66,7 +65,7 @@ export function scanPasses(selection: ScanSelection, retries: number): ScanPasse
     ),
     udp: planPasses(probed(over("udp")), retries, segmentsFor),
     tcp: planPasses(
-      lastOnesLast(over("tcp"), segmentsFor),
+      inPassOrder(over("tcp"), selection.targets),
       retries,
       segmentsFor,
       CONNECTION_ORDERS,
@@ -90,13 +89,14 @@ export function planScanPasses(input: PassPlanInput): PassPlan {
 }
 
 /** Protocols in the order of their passes: last those that are late on a port of their targets. */
-function lastOnesLast(
+export function inPassOrder(
   protocols: readonly Protocol[],
-  segmentsFor: (protocol: string) => readonly Segment[],
+  { addresses, ports }: Pick<ScanSelection["targets"], "addresses" | "ports">,
 ): readonly Protocol[] {
   const isLast = (one: Protocol) =>
     one.lastElsewhere &&
-    segmentsFor(one.name).some(({ ports }) => ports.some((port) => isLastAt(one, port)));
+    segmentsOf(addresses, (bits) => ports(one.name, bits))
+      .some(({ ports }) => ports.some((port) => isLastAt(one, port)));
   return [...protocols.filter((one) => !isLast(one)), ...protocols.filter(isLast)];
 }
 

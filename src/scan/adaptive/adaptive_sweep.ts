@@ -8,6 +8,7 @@ import type { DiscoveryPass, PassInput } from "../../discovery/contract.ts";
 import { sleep } from "../../net/clock.ts";
 import type { Pass } from "../../sweep/passes.ts";
 import type { Marks } from "../checkpoint/low_water_mark.ts";
+import { inPassOrder } from "../pass_plan.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -242,8 +243,10 @@ export class AdaptiveSweep {
       isEmpty: planned.probes === 0,
     }));
     await Promise.all((["udp", "tcp"] as const).map(async (transport) => {
-      const own = passes.filter(({ protocol, isEmpty }) =>
-        protocol.transport === transport && !isEmpty
+      const own = inPassOrder(this.#adaptive.protocols, this.#options.targets).flatMap((one) =>
+        passes.filter(({ protocol, isEmpty }) =>
+          protocol === one && protocol.transport === transport && !isEmpty
+        )
       );
       if (own.length === 0) return;
       await this.#parts[transport].runPlanned(own.map(({ pass }) => pass), number + 1, waitMs);

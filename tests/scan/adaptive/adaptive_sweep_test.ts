@@ -201,3 +201,24 @@ Deno.test("rows that were written in the open pass are found by it", async () =>
   await scanFleet({ ...setting, responders: [written] });
   assert(discovery.folded[0][0].hits.some(({ address }) => address === written.address));
 });
+
+Deno.test("Java servers get no request that they would log as an error", async () => {
+  const endpoints = ALL.map((one) => ({ ...one, port: 25565 }));
+  const { setting, discovery } = settingOf([endpoints], {
+    protocols: PROTOCOLS.filter(({ transport }) => transport === "tcp"),
+  });
+  const plan = discovery.plan.bind(discovery);
+  discovery.plan = (input) => {
+    const pass = plan(input);
+    return { ...pass, protocols: [pass.protocols[0], pass.protocols[0]] };
+  };
+  const { rows, streams } = await scanFleet({
+    ...setting,
+    fleet: { ...FLEET, software: ["vanilla"] },
+    protocolNames: ["nethernet", "slp"],
+    ports: () => [25565],
+  });
+  assertEquals(rows.length, FLEET.servers);
+  const GET = 0x47;
+  assertEquals(streams.written.filter(({ bytes }) => bytes[0] === GET), []);
+});

@@ -128,7 +128,7 @@ function Packets({ facts: { allProtocols } }: { facts: ContactFacts }) {
         </li>
       </ul>
       <p>
-        RakNet pings contain the client GUID <code>626c6f636b737770</code>{" "}
+        Pings over UDP contain the client GUID <code>626c6f636b737770</code>{" "}
         (the letters “blockswp”), and requests over HTTP the User-Agent <code>blocksweep</code>.
         {" "}
         The source address is not forged.

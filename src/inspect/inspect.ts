@@ -25,7 +25,7 @@ export interface InspectOptions extends
   RetryLimits,
   Pick<
     RunInterviewOptions,
-    "links" | "requestedAs" | "requestedPort" | "verify" | "optedOut" | "replied"
+    "links" | "requestedAs" | "requestedPort" | "verify" | "optedOut" | "replied" | "underway"
   > {
   /**
    * Whether each server is queried in the other protocols too, and not only in that of its first

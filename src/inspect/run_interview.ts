@@ -65,6 +65,11 @@ export interface RunInterviewOptions extends RetryLimits {
    * suppresses protocols. Default: no.
    */
   readonly replied?: () => boolean;
+  /**
+   * Returns the outcome of an exchange with the endpoint that runs already, in place of which no other
+   * one begins; `undefined`: there is none. Default: there is none.
+   */
+  readonly underway?: (protocol: Protocol) => Promise<Outcome<unknown> | undefined>;
   /** Called for every status. */
   readonly onStatus?: (protocol: Protocol, status: unknown) => void;
 }
@@ -241,8 +246,10 @@ class InterviewRun {
    * state.
    */
   async #exchange(step: Step, recorder: LinkRecorder): Promise<Outcome<unknown>> {
-    const { startOf, restarts } = this.options;
+    const { startOf, restarts, underway } = this.options;
     const { protocol } = step;
+    const running = step.medium === "stream" ? await underway?.(protocol) : undefined;
+    if (running !== undefined && running.kind !== "cancelled") return running;
     const query = this.#queryOf(step, recorder);
     const known = startOf?.(protocol);
     if (known === undefined || !restarts) {

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type Endpoint, family } from "../core/address.ts";
+import { type Endpoint, endpointKey, family } from "../core/address.ts";
+import type { Outcome } from "../core/record.ts";
 import { ConnectionSlots } from "../net/connection_slots.ts";
 import type { Link } from "../net/socket.ts";
 import { STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/stream_link.ts";
@@ -25,6 +26,8 @@ export class ScanConnections {
   readonly link: StreamLinkOptions;
   readonly sweepLink: StreamLinkOptions;
   readonly #ports: ScanSetup["targets"]["ports"];
+  /** The visits of the sweep that have not ended, by the keys of their endpoints. */
+  readonly #visits = new Map<number | bigint, Visit>();
 
   /** Prepares the limits and timeouts; it opens no connection. */
   constructor(
@@ -46,6 +49,36 @@ export class ScanConnections {
     };
     const connectMs = this.link.limits.sweepConnectMs;
     this.sweepLink = { ...this.link, limits: { ...this.link.limits, connectMs } };
+  }
+
+  /**
+   * Runs a visit of the sweep. While it runs, {@linkcode underway} returns its outcome.
+   *
+   * @param run Connects to the peer, and queries it.
+   */
+  async visit<T>(
+    peer: Endpoint,
+    protocol: string,
+    run: () => Promise<T | Outcome<unknown>>,
+  ): Promise<T | Outcome<unknown>> {
+    const key = endpointKey(peer);
+    const ended = run();
+    const outcome = ended.then((one) => isOutcome(one) ? one : undefined, () => undefined);
+    this.#visits.set(key, { protocol, outcome });
+    try {
+      return await ended;
+    } finally {
+      this.#visits.delete(key);
+    }
+  }
+
+  /**
+   * The outcome of a visit that has not ended; `undefined`: there is no such visit, or it got no
+   * connection. An interview that uses it opens no second connection beside the one of the visit.
+   */
+  async underway(peer: Endpoint, protocol: string): Promise<Outcome<unknown> | undefined> {
+    const visit = this.#visits.get(endpointKey(peer));
+    return visit?.protocol === protocol ? await visit.outcome : undefined;
   }
 
   /**
@@ -72,4 +105,14 @@ export class ScanConnections {
       onClose,
     });
   }
+}
+
+/** A visit of the sweep: its protocol, and its outcome once it has ended. */
+interface Visit {
+  readonly protocol: string;
+  readonly outcome: Promise<Outcome<unknown> | undefined>;
+}
+
+function isOutcome(ended: unknown): ended is Outcome<unknown> {
+  return typeof ended === "object";
 }

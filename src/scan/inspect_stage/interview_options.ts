@@ -65,6 +65,7 @@ export function interviewOptions(
     optsOut: optOuts.isOptOut,
     optedOut: () => optedOut.has(endpoint.address),
     replied: () => suppression.hasReplied(endpoint),
+    underway: ({ name }) => connections.underway(endpoint, name),
     withoutReply: (protocol) =>
       suppression.hasProbedFor(protocol) && probed.has(endpoint, protocol),
   });

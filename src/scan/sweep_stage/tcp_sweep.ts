@@ -199,15 +199,18 @@ export class TcpSweep {
     link: StreamLinkOptions,
   ): Promise<boolean> {
     const { counts } = this.#options.io.state.tcp;
-    const stream = await dial(target, link);
-    if (stream === "cancelled") return false;
-    this.#note(target, stream !== "exhausted");
-    if (typeof stream === "string") {
-      counts[stream === "exhausted" ? "failed" : stream]++;
+    const outcome = await this.#parts.connections.visit(target, protocol.name, async () => {
+      const stream = await dial(target, link);
+      if (stream !== "cancelled") this.#note(target, stream !== "exhausted");
+      if (typeof stream === "string") return stream;
+      counts.open++;
+      return await this.#query(protocol, target, stream, link);
+    });
+    if (outcome === "cancelled") return false;
+    if (typeof outcome === "string") {
+      counts[outcome === "exhausted" ? "failed" : outcome]++;
       return true;
     }
-    counts.open++;
-    const outcome = await this.#query(protocol, target, stream, link);
     this.#judge(protocol, target, outcome);
     return outcome.kind !== "cancelled";
   }

@@ -108,7 +108,7 @@ export interface InterviewEvent {
   /** Round-trip time, milliseconds; `undefined`: it was not measured. */
   readonly latencyMs?: number;
   /** Whether the connection could not be opened. Default: no. */
-  readonly isClosed?: boolean;
+  readonly neverOpened?: boolean;
 }
 
 /**
@@ -136,7 +136,7 @@ export class Interview {
   #hasReply = false;
   /** Whether the endpoint replied over TCP, and whether it accepts no connections. */
   #hasStreamReply = false;
-  #isClosed = false;
+  #neverOpened = false;
   readonly #spoken: ReadonlySet<string>;
   #noReplySince: number | undefined;
   #ended: Ended | undefined;
@@ -217,7 +217,7 @@ export class Interview {
   /** Records the result of the step that {@linkcode next} returned last. */
   recordResult(
     { protocol, medium, isDetection }: Step,
-    { kind, suppresses, noReplySince, latencyMs, isClosed = false }: InterviewEvent,
+    { kind, suppresses, noReplySince, latencyMs, neverOpened = false }: InterviewEvent,
   ): void {
     const { sighted, needs } = this.#plan;
     const first = this.#done.size === 0 && sighted === undefined || protocol.name === sighted;
@@ -230,7 +230,7 @@ export class Interview {
       if (protocol.suppressedBy !== undefined && !this.#isSuppressing) this.#trusted = protocol;
     }
     if (medium !== "stream") this.#noReplySince = noReplySince;
-    this.#isClosed ||= isClosed;
+    this.#neverOpened ||= neverOpened;
     if (kind === "cancelled") this.stop("cancelled");
     const enough = kind === "replied" || needs === "reply" && kind === "malformed";
     if (first && needs !== undefined && !enough) this.stop("unconfirmed");
@@ -239,7 +239,7 @@ export class Interview {
   /** Whether a protocol may be used now. Follow-ups may be used only after a reply. */
   #isDue(protocol: Protocol): boolean {
     if (protocol.transport === "tcp") {
-      if (this.#isClosed) return false;
+      if (this.#neverOpened) return false;
       if (this.#hasStreamReply && !this.#spoken.has(protocol.name)) return false;
     }
     return this.#hasReply || this.#plan.protocols.includes(protocol);

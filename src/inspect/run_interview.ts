@@ -191,9 +191,9 @@ class InterviewRun {
     const latencyMs = outcome.kind === "replied" ? outcome.latencyMs : undefined;
     if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
     const { noReplySince } = recorder;
-    const isClosed = medium === "stream" && isNeverOpened(outcome);
+    const neverOpened = medium === "stream" && isNeverOpened(outcome);
     const { kind } = outcome;
-    this.interview.recordResult(step, { kind, suppresses, noReplySince, latencyMs, isClosed });
+    this.interview.recordResult(step, { kind, suppresses, noReplySince, latencyMs, neverOpened });
     if (outcome.kind !== "replied") return;
     const { status, raw } = outcome;
     const statement = protocol.record(status);

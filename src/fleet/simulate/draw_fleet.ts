@@ -30,8 +30,6 @@ import { HostileListener, SLOW_TRICKS, STREAM_TRICKS } from "./hostile/hostile_l
 
 /** The ports of a server that replies on every port. A scan that probes other ports finds none. */
 const EVERY_PORT = Array.from({ length: 201 }, (_, i) => 19032 + i);
-/** Maximum number of software names in an error message. */
-const SHOWN_SOFTWARE = 8;
 
 /**
  * A host of a fleet: its endpoint, its behaviour and its manifest entry. A server that replies on
@@ -132,10 +130,8 @@ function kindOf(name: string): Software {
   const kind = kinds.find((other) => other.name === name);
   if (kind !== undefined) return kind;
   const meant = closestName(name, kinds.map((other) => other.name));
-  const usual = kinds.toSorted((a, b) => b.weight - a.weight).slice(0, SHOWN_SOFTWARE);
   const hint = meant === undefined
-    ? `there is no such software; ${usual.map((other) => other.name).join(", ")} and ` +
-      `${kinds.length - usual.length} others are in src/fleet/simulate/software.ts`
+    ? `there is no such software; expected some of ${kinds.map((other) => other.name).join(", ")}`
     : `did you mean "${meant}"?`;
   throw new InputError(`Cannot simulate "${name}": ${hint}`);
 }

@@ -31,7 +31,7 @@ const REQUEST_END =
 const MAX_REQUEST = 8192;
 
 /** A request for a status. */
-export interface JoinRequest {
+export interface StatusRequest {
   /** The `Host` header: a name or an address, and the port. An IPv6 address is in brackets. */
   readonly host: string;
 }
@@ -46,12 +46,12 @@ export interface JoinRequest {
  * import { nethernet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
- * const request = nethernet.encodeJoinRequest({ host: "192.0.2.7:19132" });
+ * const request = nethernet.encodeStatusRequest({ host: "192.0.2.7:19132" });
  * assertEquals(request.length, 117);
- * assertEquals(nethernet.decodeJoinRequest(request), { host: "192.0.2.7:19132" });
+ * assertEquals(nethernet.decodeStatusRequest(request), { host: "192.0.2.7:19132" });
  * ```
  */
-export function encodeJoinRequest({ host }: JoinRequest): Uint8Array<ArrayBuffer> {
+export function encodeStatusRequest({ host }: StatusRequest): Uint8Array<ArrayBuffer> {
   if (!/^[!-~]*$/.test(host)) throw new TypeError("the host of a request is not printable ASCII");
   return encodeLatin1(`GET ${PATH} HTTP/1.1\r\nHost: ${host}${REQUEST_END}`);
 }
@@ -64,7 +64,7 @@ export function encodeJoinRequest({ host }: JoinRequest): Uint8Array<ArrayBuffer
  * @throws Truncated when the empty line after the headers is missing.
  * @throws Malformed when the request has no `Host`.
  */
-export function decodeJoinRequest(bytes: Uint8Array): JoinRequest | undefined {
+export function decodeStatusRequest(bytes: Uint8Array): StatusRequest | undefined {
   const text = decodeLatin1(bytes.subarray(0, MAX_REQUEST));
   const [line, ...headers] = text.split("\r\n");
   const start = `GET ${PATH}`;

@@ -13,7 +13,7 @@ import type { GeneralFlag } from "../../core/flags.ts";
 import { nodeUrl } from "../../core/node_modules.ts";
 import type { Exchange, ExchangeContext, ExchangeRequest, Protocol } from "../protocol.ts";
 import { Closed, NoReply, request } from "../protocol.ts";
-import { encodeJoinRequest } from "./codec.ts";
+import { encodeStatusRequest } from "./codec.ts";
 import {
   isWeakStatus,
   NETHERNET_COLUMNS,
@@ -105,7 +105,7 @@ const TLS_ALERT = 0x15;
  */
 function* statusExchange(context: ExchangeContext): Exchange<NethernetStatus> {
   const { host, serverName } = serverOf(context);
-  const bytes = encodeJoinRequest({ host });
+  const bytes = encodeStatusRequest({ host });
   const plain = yield* requestReply({ bytes, resend: false });
   if (!mayNeedTls(plain, host)) return statusOf(plain, context, null);
   let certificate = "";

@@ -12,7 +12,7 @@ export const NETHERNET_DECODERS: Record<string, Decoder> = {
   serverData: decoder(lan.decodeServerData, lan.encodeServerData, {
     statement: (data) => lan.discoveryStatement({ networkId: NETWORK_ID, data, flags: [] }),
   }),
-  joinRequest: decoder(nethernet.decodeJoinRequest, nethernet.encodeJoinRequest),
+  joinRequest: decoder(nethernet.decodeStatusRequest, nethernet.encodeStatusRequest),
   joinReply: decoder(
     (bytes) => {
       const reply = nethernet.decodeHttpReply(bytes);

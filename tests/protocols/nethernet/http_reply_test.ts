@@ -199,7 +199,7 @@ Deno.test("what exceeds the limits of a row is cut and flagged", () => {
 
 Deno.test("a host that would add lines to a request is refused", () => {
   for (const host of ["a\r\nX: y", "a b", "ä"]) {
-    assertThrows(() => nethernet.encodeJoinRequest({ host }), TypeError, "printable ASCII");
+    assertThrows(() => nethernet.encodeStatusRequest({ host }), TypeError, "printable ASCII");
   }
 });
 

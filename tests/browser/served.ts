@@ -6,7 +6,9 @@ import { systemClock } from "../../src/net/clock.ts";
 import { PrintedText, run, SCAN, start } from "../cli/program.ts";
 import { freePort } from "../fakes/free_port.ts";
 
-const SRC = new URL("../../src", import.meta.url).pathname;
+/** The folders of its code, and of its tables. */
+const SRC = ["src", "data"].map((name) => new URL(`../../${name}`, import.meta.url).pathname)
+  .join(",");
 /** The permissions of a scan into a database. */
 export const SCAN_PERMISSIONS = [
   ...SCAN.filter((one) => !one.startsWith("--allow-env")),

@@ -111,7 +111,7 @@ export async function inspectKnown(
  * a status.
  */
 function planOf(
-  { protocol: sighted, verified, latencyMs }: Sighting,
+  { protocol: sighted, verified, latencyMs, status }: Sighting,
   { protocols, allProtocols, follow, timeoutMs, withoutReply, known = [] }: InspectOptions,
 ): InterviewPlan {
   const first = protocols.find(({ name }) => name === sighted)!;
@@ -124,7 +124,7 @@ function planOf(
     latencyMs,
     timeoutMs,
     needs,
-    keepsWeak: isKnownFor(first, known),
+    keepsWeak: first.isWeak?.(status, isKnownFor(first, known)) === false,
     echoed: new Set(verified ? [sighted] : []),
     withoutReply: new Set(
       suppressedBy && withoutReply?.(suppressedBy) ? [suppressedBy] : [],

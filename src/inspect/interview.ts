@@ -14,7 +14,8 @@
  * - Gap: a second passes between a datagram without a reply and the first datagram of the next protocol.
  *   After a reply the next datagram may be sent at once, and connections need no gap.
  * - Connections: an endpoint that replied over TCP is not queried in another TCP protocol, unless it is
- *   known to speak it; after a connection that could not be opened, no other one is tried.
+ *   known to speak it; after connections that did not open or were closed without a reply, no others
+ *   are tried.
  * - Sockets: a protocol whose replies may lack the token uses a socket of its own until the endpoint has
  *   repeated a token. On a socket of its own, any reply counts as proof.
  *
@@ -107,8 +108,8 @@ export interface InterviewEvent {
   readonly noReplySince: number | undefined;
   /** Round-trip time, milliseconds; `undefined`: it was not measured. */
   readonly latencyMs?: number;
-  /** Whether the connection could not be opened. Default: no. */
-  readonly neverOpened?: boolean;
+  /** Whether the connections did not open, or were closed without a reply. Default: no. */
+  readonly noStream?: boolean;
 }
 
 /**
@@ -136,7 +137,7 @@ export class Interview {
   #hasReply = false;
   /** Whether the endpoint replied over TCP, and whether it accepts no connections. */
   #hasStreamReply = false;
-  #neverOpened = false;
+  #noStream = false;
   readonly #spoken: ReadonlySet<string>;
   #noReplySince: number | undefined;
   #ended: Ended | undefined;
@@ -217,7 +218,7 @@ export class Interview {
   /** Records the result of the step that {@linkcode next} returned last. */
   recordResult(
     { protocol, medium, isDetection }: Step,
-    { kind, suppresses, noReplySince, latencyMs, neverOpened = false }: InterviewEvent,
+    { kind, suppresses, noReplySince, latencyMs, noStream = false }: InterviewEvent,
   ): void {
     const { sighted, needs } = this.#plan;
     const first = this.#done.size === 0 && sighted === undefined || protocol.name === sighted;
@@ -230,7 +231,7 @@ export class Interview {
       if (protocol.suppressedBy !== undefined && !this.#isSuppressing) this.#trusted = protocol;
     }
     if (medium !== "stream") this.#noReplySince = noReplySince;
-    this.#neverOpened ||= neverOpened;
+    this.#noStream ||= noStream;
     if (kind === "cancelled") this.stop("cancelled");
     const enough = kind === "replied" || needs === "reply" && kind === "malformed";
     if (first && needs !== undefined && !enough) this.stop("unconfirmed");
@@ -239,7 +240,7 @@ export class Interview {
   /** Whether a protocol may be used now. Follow-ups may be used only after a reply. */
   #isDue(protocol: Protocol): boolean {
     if (protocol.transport === "tcp") {
-      if (this.#neverOpened) return false;
+      if (this.#noStream) return false;
       if (this.#hasStreamReply && !this.#spoken.has(protocol.name)) return false;
     }
     return this.#hasReply || this.#plan.protocols.includes(protocol);

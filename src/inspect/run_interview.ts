@@ -191,9 +191,9 @@ class InterviewRun {
     const latencyMs = outcome.kind === "replied" ? outcome.latencyMs : undefined;
     if (isExhausted(outcome)) this.interview.stop(signal.aborted ? "cancelled" : "exhausted");
     const { noReplySince } = recorder;
-    const neverOpened = medium === "stream" && isNeverOpened(outcome);
+    const noStream = medium === "stream" && hasNoStream(outcome);
     const { kind } = outcome;
-    this.interview.recordResult(step, { kind, suppresses, noReplySince, latencyMs, neverOpened });
+    this.interview.recordResult(step, { kind, suppresses, noReplySince, latencyMs, noStream });
     if (outcome.kind !== "replied") return;
     const { status, raw } = outcome;
     const statement = protocol.record(status);
@@ -221,10 +221,9 @@ class InterviewRun {
     this.#replies.push(isVerified ? await this.#verified(protocol, reply, status) : reply);
   }
 
-  /** Whether a status is too little evidence: not of a server that is known to speak the protocol. */
+  /** Whether a status is too little evidence. */
   #isWeakReply(protocol: Protocol, status: unknown): boolean {
-    if (isKnownFor(protocol, this.plan.known ?? [])) return false;
-    return protocol.isWeak?.(status) ?? false;
+    return protocol.isWeak?.(status, isKnownFor(protocol, this.plan.known ?? [])) ?? false;
   }
 
   /** A reply with the result of a verification, if the verification is wanted. */
@@ -336,16 +335,15 @@ export async function queryWithRetries<S>(
   }
 }
 
-/** Why a connection did not open at all. */
-const NEVER_OPENED: ReadonlySet<string | undefined> = new Set([
-  "refused",
-  "unreachable",
-  "timeout",
+/** Why a connection did not open, or ended before a reply. */
+const UNUSABLE: ReadonlySet<string | undefined> = new Set([
+  ...["refused", "unreachable", "timeout"],
+  ...["closed", "reset", "noTls"],
 ]);
 
-/** Whether the connection of an exchange did not open. */
-function isNeverOpened(outcome: Outcome<unknown>): boolean {
-  return outcome.kind === "noReply" && NEVER_OPENED.has(outcome.why);
+/** Whether the connections of an exchange did not open, or were closed without a reply. */
+function hasNoStream(outcome: Outcome<unknown>): boolean {
+  return outcome.kind === "noReply" && UNUSABLE.has(outcome.why);
 }
 
 /** Whether an exchange failed because no descriptor was free, and not because of the server. */

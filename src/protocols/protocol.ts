@@ -280,8 +280,10 @@ export interface Protocol<S = unknown> {
   /**
    * Whether a status is too little evidence of a server, because other software sends such replies
    * too. It makes a row only together with a reply in another protocol. Default: never.
+   *
+   * @param isKnown Whether the server has replied in this protocol or a sibling before.
    */
-  isWeak?(status: S): boolean;
+  isWeak?(status: S, isKnown?: boolean): boolean;
   /**
    * Whether a datagram has the form of a reply in this protocol. It is called only if
    * `suppressedBy` names a suppressor. A datagram of another form shows that the endpoint speaks

@@ -232,7 +232,7 @@ Deno.test("interview: an endpoint that replied over TCP, or accepts no connectio
   assertEquals(known, ["slp", "raknet", "query", "sqp"]);
   const both = hold({ ...ALL, known: ["slp", "nethernet"] }, { slp: OK, nethernet: OK }).names;
   assertEquals(both, ["nethernet", "slp", "raknet", "query", "sqp"]);
-  const closed = hold(ALL, { nethernet: { kind: "noReply", neverOpened: true } }).names;
+  const closed = hold(ALL, { nethernet: { kind: "noReply", noStream: true } }).names;
   assertEquals(closed, ["raknet", "nethernet", "query", "sqp"]);
 });
 

@@ -116,8 +116,9 @@ export const NETHERNET_PORT = 19132;
 
 /**
  * Whether a status is too little evidence of a server: it is empty, and not that of a Bedrock
- * Dedicated Server that hides its status on the usual port.
+ * Dedicated Server that hides its status, on the usual port or at a known server.
  */
-export function isWeakStatus(status: NethernetStatus): boolean {
-  return status.game === undefined && !(status.port === NETHERNET_PORT && isHidden(status));
+export function isWeakStatus(status: NethernetStatus, isKnown = false): boolean {
+  const isUsual = isKnown || status.port === NETHERNET_PORT;
+  return status.game === undefined && !(isUsual && isHidden(status));
 }

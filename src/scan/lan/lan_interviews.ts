@@ -26,7 +26,7 @@ import {
 import { AddressSignals } from "../opt_outs/address_signals.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { motdAsSent, type Protocol, type Statement } from "../../protocols/protocol.ts";
-import type { Sighting } from "../../core/record.ts";
+import type { Outcome, Sighting } from "../../core/record.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import type { FoundServer } from "./found_servers.ts";
 import { noneWhenRefused } from "./system_refusals.ts";
@@ -36,6 +36,9 @@ import type { DiscoverySetup, LocalLink, LocalNetwork } from "./discovery_setup.
 const CONCURRENCY = 64;
 /** In a continuous discovery, the interval between interviews of a server with several protocols, ms. */
 const REFRESH_MS = 5000;
+/** How long the status of a host with worlds is used, milliseconds, and of how many hosts. */
+const STATUS_KEPT_MS = 10_000;
+const MAX_STATUSES = 4096;
 
 /** The result of one interview: the endpoint, its replies and the round trip. */
 export interface Findings {
@@ -44,6 +47,13 @@ export interface Findings {
   readonly latencyMs: number | null;
   /** The key that the server has from now on. Default: that of its first datagram. */
   readonly key?: string;
+}
+
+/** Whether a status may be that of a world: no value that both have differs. */
+function isSameWorld({ columns: a }: Statement, { columns: b }: Statement): boolean {
+  return (["name", "map"] as const).every((column) =>
+    a[column] == null || b[column] == null || a[column] === b[column]
+  );
 }
 
 /** The statements of two replies in one protocol as one. The values of the first one are preferred. */
@@ -64,6 +74,8 @@ export class LanInterviews {
   /** Cancels the exchanges with an address that opts out. */
   readonly signals: AddressSignals;
   readonly #optedOut: AddressSet;
+  /** The latest statuses of hosts with worlds, and when they were requested. */
+  readonly #statuses = new Map<Address, { at: number; outcome: Promise<Outcome<unknown>> }>();
 
   /**
    * @param networks The networks of the demultiplexer's sockets, in the same order as the sockets.
@@ -213,7 +225,7 @@ export class LanInterviews {
 
   /**
    * Queries the world of a NetherNet response on the port that players type. The world stays at the port
-   * of its response if that port does not reply.
+   * of its response if that port does not reply, or replies with the status of another world.
    */
   queryWorld(server: FoundServer, response: Findings): void {
     this.#start(server, (known, signal) => this.#queryWorld(response, known, signal));
@@ -224,26 +236,44 @@ export class LanInterviews {
     protocols: readonly Protocol[],
     signal: AbortSignal,
   ): Promise<Findings> {
-    const { dial, timeoutMs } = this.options;
     const { endpoint: { address, zone }, replies: [own] } = response;
     const protocol = protocols.find(({ name }) => name === own.protocol);
-    if (protocol === undefined || dial === undefined) return response;
-    for (const port of protocol.ports[family(address)]) {
-      const endpoint = { address, port, zone };
-      const open = () => Promise.resolve(dial(endpoint, signal));
-      const how = { endpoint, open, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
-      const outcome = await queryWithRetries(protocol, how, {
-        ...this.options,
-        signal,
-        retries: 0,
-      });
-      if (outcome.kind !== "replied") continue;
-      const { latencyMs, status, raw } = outcome;
-      const statement = bothStatements(protocol.record(status), own.statement);
-      const replies = [{ protocol: protocol.name, statement, raw }];
-      return { endpoint, replies, latencyMs, key: formatEndpoint(endpoint) };
-    }
-    return response;
+    const port = protocol?.ports[family(address)][0];
+    if (protocol === undefined || port === undefined) return response;
+    const endpoint = { address, port, zone };
+    const outcome = await this.#statusOf(protocol, endpoint, signal);
+    if (outcome?.kind !== "replied" || protocol.isWeak?.(outcome.status, true)) return response;
+    const { latencyMs, status, raw } = outcome;
+    const shown = protocol.record(status);
+    if (!isSameWorld(shown, own.statement)) return response;
+    const replies = [{
+      protocol: protocol.name,
+      statement: bothStatements(shown, own.statement),
+      raw,
+    }];
+    return { endpoint, replies, latencyMs, key: formatEndpoint(endpoint) };
+  }
+
+  /**
+   * The status of a host in a protocol. A host is queried once in a time, however many worlds it claims
+   * to have.
+   */
+  #statusOf(
+    protocol: Protocol,
+    endpoint: Endpoint,
+    signal: AbortSignal,
+  ): Promise<Outcome<unknown>> | undefined {
+    const { dial, timeoutMs, clock } = this.options;
+    if (dial === undefined) return undefined;
+    const now = clock.now();
+    const known = this.#statuses.get(endpoint.address);
+    if (known !== undefined && now - known.at < STATUS_KEPT_MS) return known.outcome;
+    const open = () => Promise.resolve(dial(endpoint, signal));
+    const how = { endpoint, open, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
+    const outcome = queryWithRetries(protocol, how, { ...this.options, signal, retries: 0 });
+    if (this.#statuses.size >= MAX_STATUSES) this.#statuses.clear();
+    this.#statuses.set(endpoint.address, { at: now, outcome });
+    return outcome;
   }
 
   async #inspect(

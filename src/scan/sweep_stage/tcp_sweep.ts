@@ -272,7 +272,7 @@ export class TcpSweep {
     this.#slow = this.#slow.filter((one) => at - one.at <= KEPT_MARKS_MS);
   }
 
-  /** Whether a target is a known server, for which every reply in a protocol is enough evidence. */
+  /** Whether a target is a server that has replied in a protocol or a sibling before. */
   #isKnown(protocol: Protocol, target: Endpoint): boolean {
     return isKnownFor(protocol, this.#tables.known.spokenBy(target));
   }
@@ -281,7 +281,7 @@ export class TcpSweep {
     const { clock, state: { tcp: { counts } } } = this.#options.io;
     switch (outcome.kind) {
       case "replied":
-        if (protocol.isWeak?.(outcome.status) && !this.#isKnown(protocol, target)) {
+        if (protocol.isWeak?.(outcome.status, this.#isKnown(protocol, target))) {
           counts.invalid++;
           this.#others.get(protocol.name)!.add(target);
           break;
@@ -303,7 +303,12 @@ export class TcpSweep {
         this.#others.get(protocol.name)!.add(target);
         break;
       case "noReply":
-        counts[CLOSED.has(outcome.why) ? "closed" : "unresponsive"]++;
+        if (CLOSED.has(outcome.why)) {
+          counts.closed++;
+          this.#others.get(protocol.name)!.add(target); // it would close the next one too
+          break;
+        }
+        counts.unresponsive++;
         // TCP resends lost packets. A host that did not reply in this time is therefore not probed
         // again.
         if (outcome.why === "slow") this.#addSlow(protocol, target);

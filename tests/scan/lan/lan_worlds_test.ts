@@ -331,3 +331,30 @@ Deno.test("the sweep finds a Bedrock server that neither replies to pings nor to
   assertEquals([row.host, row.port, row.protocols], ["192.168.1.10", 19132, ["nethernet"]]);
   assertEquals(others, []);
 });
+
+Deno.test("other worlds of a host with a server keep their own rows, and the host is queried once", async () => {
+  const network = new FakeNetwork(1);
+  const { dial, streams } = joinable(network, 0xc0a8010a);
+  const range = { start: 0xc0a8010a, end: 0xc0a8010b };
+  const others = [6, 7, 8].map((seed) =>
+    drawFleet({ servers: 1, range, seed, software: ["netherNet7"] })[0].responder!
+  );
+  const [own] = [drawFleet({ servers: 1, range, seed: 5, software: ["netherNet7"] })[0].responder!];
+  network.host({ address: 0xc0a8010a, port: 7551 }, {
+    respond: (...asked) => [own, ...others].flatMap((one) => one.respond(...asked)),
+  });
+  const found = await lookAround(network, { dial });
+  assertEquals(found.map(({ port }) => port).toSorted(), [19132, 7551, 7551, 7551]);
+  assertEquals(new Set(found.map(({ name }) => name)).size, 4);
+  assertEquals(streams.begun.length, 1);
+});
+
+Deno.test("a web server on the port of a world does not make it joinable there", async () => {
+  const network = new FakeNetwork(1);
+  const { dial, streams } = joinable(network, 0xc0a8010a);
+  const bytes = utf8("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK");
+  streams.host({ address: 0xc0a8010a, port: 19132 }, {
+    accept: () => ({ opening: [], receive: () => [{ bytes }, "close"] }),
+  });
+  assertEquals((await lookAround(network, { dial })).map(({ port }) => port), [7551]);
+});

@@ -30,6 +30,7 @@ const RULES: readonly (readonly [RegExp, Rule])[] = [
   }],
   [/\bbench\/|^deno task fuzz\b/, { skip: "takes minutes, on a quiet machine" }],
   [/^npx -y deno@\S+ task scan RANGE$/, { skip: "tests/newcomer.sh runs it" }],
+  [/write_versions\.ts/, { skip: "reads the package that the line before it downloads" }],
   [/^npm |^npx (?!-y deno@)/, { skip: "tests/npm runs the package" }],
   [/[A-Z]{4,}|@(HOST|worker)/, { skip: "contains a placeholder" }],
   [/ URL |systemctl|journalctl|\/opt\/blocksweep|\/var\/lib\//, {

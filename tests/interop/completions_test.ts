@@ -43,7 +43,7 @@ Deno.test("bash completes commands, options and files", () =>
       assertEquals(await bashOffers(folder, ":", ["scan", option, "my"]), ["my *.ndjson"]);
     }
     const offers = async (...words: string[]) => (await bashOffers(folder, ":", words)).join(" ");
-    assertEquals(await offers("scan", "--protocol", ""), "raknet slp query sqp");
+    assertEquals(await offers("scan", "--protocol", ""), "raknet nethernet slp query sqp");
     assertEquals(await offers("watch", "--protocol", "raknet,s"), "raknet,slp raknet,sqp");
     assertEquals(await offers("scan", "--engine", "=", "x"), "xdp"); // as bash splits --engine=x
     assertEquals(await offers("scan", "--engine", "="), "portable udp packet xdp fastest");

@@ -7,7 +7,12 @@ import { verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
 import { startFleet } from "./fleet.ts";
 import { scan } from "./processes.ts";
 
-const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565], slp: [25565] };
+const PORTS: Record<string, readonly number[]> = {
+  raknet: [19132],
+  nethernet: [19132],
+  query: [25565],
+  slp: [25565],
+};
 
 Deno.test("scan: the fleet that other clients read gives the rows of its manifest", async () => {
   const { fleet, entries } = await startFleet();

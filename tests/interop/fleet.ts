@@ -13,7 +13,7 @@ const SERVERS = "500";
 export async function startFleet(): Promise<{ fleet: Peer; entries: readonly ManifestEntry[] }> {
   const manifest = await Deno.makeTempFile();
   try {
-    const options = ["--servers", SERVERS, "--seed", "54", "--range", RANGE];
+    const options = ["--servers", SERVERS, "--seed", "68", "--range", RANGE];
     const program = blocksweep("fleet", ...options, "--manifest", manifest);
     const fleet = await Peer.start(program, /simulated hosts/);
     return { fleet, entries: parseManifest(await Deno.readTextFile(manifest)) };

@@ -244,7 +244,7 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
     assertStringIncludes(
       stdout,
       `\npasses       raknet ${raknet}, raknet ${raknet}, query ${query}, query ${query}; ` +
-        `at the same time nethernet ${nethernet}, nethernet ${nethernet}, slp ${slp}, slp ${slp}\n`,
+        `at the same time slp ${slp}, slp ${slp}, nethernet ${nethernet}, nethernet ${nethernet}\n`,
     );
     assertStringIncludes(stdout, `; ${sqp} queried over sqp outside the passes\n`);
     assertEquals(numbers(stdout, /probes {7}at most (\d+)/), [2 * (raknet + query + sqp)]);

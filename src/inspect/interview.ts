@@ -14,8 +14,7 @@
  * - Gap: a second passes between a datagram without a reply and the first datagram of the next protocol.
  *   After a reply the next datagram may be sent at once, and connections need no gap.
  * - Connections: an endpoint that replied over TCP is not queried in another TCP protocol, unless it is
- *   known to speak it; after connections that did not open or were closed without a reply, no others
- *   are tried.
+ *   known to speak it; after a connection that did not open, no other one is tried.
  * - Sockets: a protocol whose replies may lack the token uses a socket of its own until the endpoint has
  *   repeated a token. On a socket of its own, any reply counts as proof.
  *
@@ -108,7 +107,7 @@ export interface InterviewEvent {
   readonly noReplySince: number | undefined;
   /** Round-trip time, milliseconds; `undefined`: it was not measured. */
   readonly latencyMs?: number;
-  /** Whether the connections did not open, or were closed without a reply. Default: no. */
+  /** Whether the connection did not open. Default: no. */
   readonly noStream?: boolean;
 }
 

@@ -248,7 +248,7 @@ class InterviewRun {
     const { startOf, restarts, underway } = this.options;
     const { protocol } = step;
     const running = step.medium === "stream" ? await underway?.(protocol) : undefined;
-    if (running !== undefined && running.kind !== "cancelled") return running;
+    if (running?.kind === "replied" || running?.kind === "malformed") return running;
     const query = this.#queryOf(step, recorder);
     const known = startOf?.(protocol);
     if (known === undefined || !restarts) {
@@ -335,15 +335,12 @@ export async function queryWithRetries<S>(
   }
 }
 
-/** Why a connection did not open, or ended before a reply. */
-const UNUSABLE: ReadonlySet<string | undefined> = new Set([
-  ...["refused", "unreachable", "timeout"],
-  ...["closed", "reset", "noTls"],
-]);
+/** Why a connection did not open at all. */
+const UNOPENED: ReadonlySet<string | undefined> = new Set(["refused", "unreachable", "timeout"]);
 
-/** Whether the connections of an exchange did not open, or were closed without a reply. */
+/** Whether the connection of an exchange did not open. */
 function hasNoStream(outcome: Outcome<unknown>): boolean {
-  return outcome.kind === "noReply" && UNUSABLE.has(outcome.why);
+  return outcome.kind === "noReply" && UNOPENED.has(outcome.why);
 }
 
 /** Whether an exchange failed because no descriptor was free, and not because of the server. */

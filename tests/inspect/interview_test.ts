@@ -234,6 +234,8 @@ Deno.test("interview: an endpoint that replied over TCP, or accepts no connectio
   assertEquals(both, ["nethernet", "slp", "raknet", "query", "sqp"]);
   const closed = hold(ALL, { nethernet: { kind: "noReply", noStream: true } }).names;
   assertEquals(closed, ["raknet", "nethernet", "query", "sqp"]);
+  const { names: others } = hold(ALL, { nethernet: { kind: "noReply" } }); // it opened, and was closed
+  assertEquals(others, NAMES);
 });
 
 Deno.test("interview: NetherNet comes after Server List Ping, except on its own port", () => {

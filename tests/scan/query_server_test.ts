@@ -8,7 +8,7 @@ import { Random } from "../../src/fleet/random.ts";
 import { raknet, slp } from "../../src/entry/protocols.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { slpProtocol } from "../../src/protocols/slp/mod.ts";
-import type { Protocol } from "../../src/protocols/protocol.ts";
+import { Closed, type Protocol } from "../../src/protocols/protocol.ts";
 import { queryServer, type QueryServerOptions } from "../../src/scan/query_server.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { IDENTITY, slpServer } from "../fakes/slp.ts";
@@ -274,4 +274,19 @@ Deno.test("an aborted signal closes the connection", async () => {
   const { went, took } = await query(door, { signal: ending.signal });
   assertEquals(went, ["slp cancelled"]);
   assert(took < 1000);
+});
+
+Deno.test("a server that closes connections of one protocol is queried in the other", async () => {
+  const door = slpServer("vanilla");
+  const closing: Protocol = {
+    ...SLP,
+    name: "first",
+    ports: { 4: [19132], 6: [19132] },
+    *exchange() {
+      yield { bytes: Uint8Array.of(0x47), resend: false };
+      throw new Closed();
+    },
+  };
+  const { went } = await query(door, { protocols: [closing, SLP] }, "127.0.0.1:19132");
+  assertEquals(went.at(-1), "slp replied");
 });

@@ -215,27 +215,35 @@ export function divide(left: number, wanted: number, files: number): Capacity {
   return { connections, exclusiveSockets: isEnough ? Infinity : Math.max(1, rest) };
 }
 
+/** The connections that a scan requests, and the descriptors that stay free for files. */
+export interface DescriptorNeeds {
+  /** Number of connections on which servers are queried; 0: the scan opens none. */
+  readonly wanted: number;
+  /** Number of connections beside these that wait to be accepted. */
+  readonly pending: number;
+  /** Number of descriptors to leave free for outputs, databases and checkpoints. */
+  readonly files: number;
+}
+
 /**
- * The number of sockets that may be open at once. If the system allows fewer connections than
- * requested, a line reports it.
- *
- * @param needs The requested number of connections, and the descriptors that stay free for files.
+ * The number of sockets that may be open at once. Connections that wait get what queries of servers leave.
+ * If the system allows fewer connections than requested, a line reports it.
  */
 export async function capacityFor(
   targets: Targets,
   options: Pick<SocketOptions, "sourceIp">,
-  { wanted, files }: { readonly wanted: number; readonly files: number },
+  { wanted, pending, files }: DescriptorNeeds,
   report: (line: string) => void,
 ): Promise<Capacity> {
-  const most = wanted === 0 ? files + MANY_SOCKETS : wanted + SPARE_DESCRIPTORS;
+  const most = wanted === 0 ? files + MANY_SOCKETS : wanted + pending + SPARE_DESCRIPTORS;
   const left = await descriptorsLeft(most, descriptorTaker(targets, options));
-  const capacity = divide(left, wanted, files);
-  const { connections } = capacity;
-  if (connections < wanted) {
+  const { connections: some, exclusiveSockets } = divide(left, wanted, files);
+  const connections = some + Math.max(0, Math.min(pending, left - wanted - SPARE_DESCRIPTORS));
+  if (connections < wanted + pending) {
     report(
       `blocksweep: ${countOf(connections, "connection")} at a time instead of ` +
-        `${withCommas(wanted)}: no more descriptors are available (ulimit -n)`,
+        `${withCommas(wanted + pending)}: no more descriptors are available (ulimit -n)`,
     );
   }
-  return capacity;
+  return { connections, exclusiveSockets };
 }

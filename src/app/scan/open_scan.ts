@@ -67,8 +67,10 @@ export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<
   await requireDescriptors(targets, options, needed);
   const { protocols } = choice;
   const usesTcp = protocols.some(({ transport }) => transport === "tcp");
-  const wanted = usesTcp ? connectionsAtOnce(limits) : 0;
-  const capacity = await capacityFor(targets, options, { wanted, files: needed }, scan.report);
+  const wanted = usesTcp ? limits.concurrency : 0;
+  const pending = usesTcp ? connectionsAtOnce(limits) - limits.concurrency : 0;
+  const needs = { wanted, pending, files: needed };
+  const capacity = await capacityFor(targets, options, needs, scan.report);
   return { sockets, capacity };
 }
 

@@ -36,9 +36,13 @@ import type { DiscoverySetup, LocalLink, LocalNetwork } from "./discovery_setup.
 const CONCURRENCY = 64;
 /** In a continuous discovery, the interval between interviews of a server with several protocols, ms. */
 const REFRESH_MS = 5000;
-/** How long the status of a host with worlds is used, milliseconds, and of how many hosts. */
-const STATUS_KEPT_MS = 10_000;
-const MAX_STATUSES = 4096;
+/**
+ * In a continuous discovery, how long the status of a host with worlds is used, milliseconds. One of a
+ * discovery with a time limit is used to its end.
+ */
+const STATUS_KEPT_MS = 2000;
+/** Maximum number of kept statuses. */
+const MAX_STATUSES = 256;
 
 /** The result of one interview: the endpoint, its replies and the round trip. */
 export interface Findings {
@@ -49,11 +53,12 @@ export interface Findings {
   readonly key?: string;
 }
 
-/** Whether a status may be that of a world: no value that both have differs. */
+/** Whether a status may be that of a world: name or level are equal, and neither differs. */
 function isSameWorld({ columns: a }: Statement, { columns: b }: Statement): boolean {
-  return (["name", "map"] as const).every((column) =>
-    a[column] == null || b[column] == null || a[column] === b[column]
+  const known = (["name", "map"] as const).filter((column) =>
+    a[column] != null && b[column] != null
   );
+  return known.length > 0 && known.every((column) => a[column] === b[column]);
 }
 
 /** The statements of two replies in one protocol as one. The values of the first one are preferred. */
@@ -75,7 +80,7 @@ export class LanInterviews {
   readonly signals: AddressSignals;
   readonly #optedOut: AddressSet;
   /** The latest statuses of hosts with worlds, and when they were requested. */
-  readonly #statuses = new Map<Address, { at: number; outcome: Promise<Outcome<unknown>> }>();
+  readonly #statuses = new Map<string, { at: number; outcome: Promise<Outcome<unknown>> }>();
 
   /**
    * @param networks The networks of the demultiplexer's sockets, in the same order as the sockets.
@@ -242,7 +247,7 @@ export class LanInterviews {
     if (protocol === undefined || port === undefined) return response;
     const endpoint = { address, port, zone };
     const outcome = await this.#statusOf(protocol, endpoint, signal);
-    if (outcome?.kind !== "replied" || protocol.isWeak?.(outcome.status, true)) return response;
+    if (outcome?.kind !== "replied" || protocol.isWeak?.(outcome.status)) return response;
     const { latencyMs, status, raw } = outcome;
     const shown = protocol.record(status);
     if (!isSameWorld(shown, own.statement)) return response;
@@ -263,16 +268,18 @@ export class LanInterviews {
     endpoint: Endpoint,
     signal: AbortSignal,
   ): Promise<Outcome<unknown>> | undefined {
-    const { dial, timeoutMs, clock } = this.options;
+    const { dial, timeoutMs, clock, continuous } = this.options;
     if (dial === undefined) return undefined;
     const now = clock.now();
-    const known = this.#statuses.get(endpoint.address);
-    if (known !== undefined && now - known.at < STATUS_KEPT_MS) return known.outcome;
+    const key = formatEndpoint(endpoint);
+    const known = this.#statuses.get(key);
+    const keptMs = continuous ? STATUS_KEPT_MS : Infinity;
+    if (known !== undefined && now - known.at < keptMs) return known.outcome;
     const open = () => Promise.resolve(dial(endpoint, signal));
     const how = { endpoint, open, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
     const outcome = queryWithRetries(protocol, how, { ...this.options, signal, retries: 0 });
     if (this.#statuses.size >= MAX_STATUSES) this.#statuses.clear();
-    this.#statuses.set(endpoint.address, { at: now, outcome });
+    this.#statuses.set(key, { at: now, outcome });
     return outcome;
   }
 

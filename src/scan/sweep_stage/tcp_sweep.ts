@@ -303,12 +303,7 @@ export class TcpSweep {
         this.#others.get(protocol.name)!.add(target);
         break;
       case "noReply":
-        if (CLOSED.has(outcome.why)) {
-          counts.closed++;
-          this.#others.get(protocol.name)!.add(target); // it would close the next one too
-          break;
-        }
-        counts.unresponsive++;
+        counts[CLOSED.has(outcome.why) ? "closed" : "unresponsive"]++;
         // TCP resends lost packets. A host that did not reply in this time is therefore not probed
         // again.
         if (outcome.why === "slow") this.#addSlow(protocol, target);

@@ -358,3 +358,12 @@ Deno.test("a web server on the port of a world does not make it joinable there",
   });
   assertEquals((await lookAround(network, { dial })).map(({ port }) => port), [7551]);
 });
+
+Deno.test("a server that hides its status is no world that its host announces", async () => {
+  const network = new FakeNetwork(1);
+  const { dial, streams } = joinable(network, 0xc0a8010a);
+  const range = { start: 0xc0a8010a, end: 0xc0a8010b };
+  const plan = { servers: 1, range, seed: 5, software: ["bdsNetherNetHidden"] };
+  streams.host({ address: 0xc0a8010a, port: 19132 }, drawFleet(plan)[0].streams!);
+  assertEquals((await lookAround(network, { dial })).map(({ port }) => port), [7551]);
+});

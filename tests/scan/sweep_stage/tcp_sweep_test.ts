@@ -91,13 +91,13 @@ Deno.test("an open connection carries the query, and fallbacks use new connectio
   assertEquals(ids(result), ["127.16.0.1:25565", "127.16.0.2:25565"]);
   const to = (last: number) =>
     result.streams.begun.filter(({ to }) => to.address === at(last).address).length;
-  assertEquals([1, 2, 3, 4, 5, 6, 7, 8].map(to), [1, 2, 1, 1, 2, 2, 2, 2]);
+  assertEquals([1, 2, 3, 4, 5, 6, 7, 8].map(to), [1, 2, 1, 1, 2, 2, 4, 4]);
   assertEquals(result.state.tcp.counts, {
-    ...{ open: 6, refused: 496, unreachable: 2, timeout: 2, failed: 0, cancelled: 0 },
-    ...{ valid: 2, invalid: 1, closed: 2, unresponsive: 1 },
+    ...{ open: 8, refused: 496, unreachable: 2, timeout: 2, failed: 0, cancelled: 0 },
+    ...{ valid: 2, invalid: 1, closed: 4, unresponsive: 1 },
   });
   const { pass, passes, position, size, sent } = result.state.tcp;
-  assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 506]);
+  assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 508]);
   assertEquals(result.end.marks.tcp, { pass: 3, position: 0 });
   assertEquals([result.state.visited, result.state.total], [512, 512]);
   assert(result.rows.every(({ latency_ms }) => latency_ms! >= 20 && latency_ms! < 200));
@@ -393,4 +393,19 @@ Deno.test("a reply that is too little evidence gives no row, and is not requeste
   });
   assertEquals([result.rows, result.state.tcp.counts.invalid], [[], 1]);
   assertEquals(result.streams.begun.filter(({ to }) => to.address === at(1).address).length, 1);
+});
+
+Deno.test("a server that closes its first connections is found in a later pass", async () => {
+  let begun = 0;
+  const busy: StreamResponder = {
+    accept: () => {
+      const isBusy = begun++ < 2; // each exchange begins two
+      return { opening: [], receive: () => isBusy ? ["close"] : [says("free")] };
+    },
+  };
+  const result = await scanToy({
+    range: { start: BASE, end: BASE + 2 },
+    prepare: (_network, _hosts, streams) => streams.host(at(1), busy),
+  });
+  assertEquals(result.rows.map(({ name }) => name), ["free"]);
 });

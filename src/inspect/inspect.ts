@@ -41,8 +41,8 @@ export interface InspectOptions extends
   /** Returns whether the endpoint was probed in a protocol before, without a reply. Default: no. */
   readonly withoutReply?: (protocol: string) => boolean;
   /**
-   * Names of the protocols that the server is known to speak. Every reply in one of them, or in a
-   * sibling, is enough evidence of the server. Default: none.
+   * Names of the protocols in which the server replied before. They decide whether a reply is enough
+   * evidence of the server: see `isWeak` of a protocol. Default: none.
    */
   readonly known?: readonly string[];
 }

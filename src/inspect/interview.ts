@@ -339,8 +339,8 @@ function provedNames({ known = [], sighted, echoed }: InterviewPlan): ReadonlySe
 }
 
 /**
- * Sorts protocols: those that the endpoint speaks first, then those that are late on this port, other
- * suppressible protocols last.
+ * Sorts protocols: first those that the endpoint speaks, then the others. Of these, the protocols that
+ * are used late on this port come near the end, and suppressible ones at the end.
  */
 function inOrder(
   protocols: readonly Protocol[],

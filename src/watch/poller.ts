@@ -82,8 +82,8 @@ interface ReusableToken {
 const MAX_REFUSALS = 3;
 
 /**
- * A server that is offline is queried in the siblings of its protocols in this number of polls, and
- * then in each poll whose number is a multiple of the second one.
+ * In which polls an offline server is queried in the siblings of its protocols: the first 10, and then
+ * every fifth one.
  */
 const SIBLING_POLLS = { first: 10, every: 5 };
 

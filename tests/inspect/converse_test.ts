@@ -116,7 +116,7 @@ Deno.test("an exchange may catch a missing reply and send another request", asyn
   assertEquals(outcome.kind === "replied" && outcome.status, "second");
 });
 
-/** An exchange whose second request is over TLS. Its status tells what came of both. */
+/** An exchange whose second request is over TLS. Its status contains the results of both requests. */
 function* plainThenTls(certificates: string[]): Exchange<string> {
   const first = yield { bytes: Uint8Array.of(1), resend: false };
   const onCertificate = (sha256: string) => void certificates.push(sha256);

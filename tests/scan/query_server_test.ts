@@ -290,3 +290,14 @@ Deno.test("a server that closes connections of one protocol is queried in the ot
   const { went } = await query(door, { protocols: [closing, SLP] }, "127.0.0.1:19132");
   assertEquals(went.at(-1), "slp replied");
 });
+
+Deno.test("a weak reply does not shorten the time of the others", async () => {
+  const weak: Protocol = { ...SLP, name: "weak", isWeak: () => true };
+  let pings = 0;
+  const late: UdpHost = { // its first reply is lost
+    respond: (...ping) => pings++ === 0 ? [] : RAKNET_HOST.respond(...ping),
+  };
+  const protocols = [named("raknet")[0], weak];
+  const { record } = await query(slpServer("vanilla"), { protocols }, "127.0.0.1:25565", late);
+  assertEquals(record?.protocols, ["raknet", "weak"]);
+});

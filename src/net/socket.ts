@@ -45,12 +45,10 @@ export type DatagramReceiver = (datagram: Uint8Array, from: Endpoint) => void;
  */
 export type ReceiverCapacity = () => Promise<void> | undefined;
 
-/** A UDP socket. `B` is the type of its engine's batches. */
-export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable {
+/** A socket that sends the probes of a sweep. `B` is the type of its engine's batches. */
+export interface ProbeSocket<B extends Batch = Batch> extends AsyncDisposable {
   /** The address family of the socket. */
   readonly family: 4 | 6;
-  /** The local port, 1 to 65535. */
-  readonly port: number;
   /** Whether {@linkcode flush} itself also delivers arrived datagrams. Default: false. */
   readonly receivesWhileSending?: boolean;
   /** Size of the receive buffer, bytes as the system counts. */
@@ -73,26 +71,10 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
    */
   readonly gate?: SendGate;
   /**
-   * Delivers every arriving datagram to the receiver.
-   *
-   * @param capacity While it returns a promise, datagrams stay in the receive buffer until the
-   * promise settles. Default: the receiver accepts every datagram.
-   * @returns Resolves when the socket is disposed of; rejects when the socket or the receiver
-   * fails.
-   */
-  listen(receiver: DatagramReceiver, capacity?: ReceiverCapacity): Promise<void>;
-  /**
    * Resolves when every datagram that has arrived so far was delivered, or the socket is disposed
    * of.
    */
   drained(): Promise<void>;
-  /**
-   * Sends one datagram.
-   *
-   * @returns Whether the system accepted it; if not, it is counted in `errors`, or in the gate's
-   * `keptBack`.
-   */
-  send(datagram: Uint8Array, to: Endpoint): Promise<boolean>;
   /**
    * Creates a batch, which any socket of the same engine and family can send.
    *
@@ -110,6 +92,28 @@ export interface DatagramSocket<B extends Batch = Batch> extends AsyncDisposable
   flush(batch: B, signal?: AbortSignal): number | Promise<number>;
 }
 
+/** A UDP socket. */
+export interface DatagramSocket<B extends Batch = Batch> extends ProbeSocket<B> {
+  /** The local port, 1 to 65535. */
+  readonly port: number;
+  /**
+   * Delivers every arriving datagram to the receiver.
+   *
+   * @param capacity While it returns a promise, datagrams stay in the receive buffer until the
+   * promise settles. Default: the receiver accepts every datagram.
+   * @returns Resolves when the socket is disposed of; rejects when the socket or the receiver
+   * fails.
+   */
+  listen(receiver: DatagramReceiver, capacity?: ReceiverCapacity): Promise<void>;
+  /**
+   * Sends one datagram.
+   *
+   * @returns Whether the system accepted it; if not, it is counted in `errors`, or in the gate's
+   * `keptBack`.
+   */
+  send(datagram: Uint8Array, to: Endpoint): Promise<boolean>;
+}
+
 /** Maximum number of targets in a batch. */
 export const MAX_IN_BATCH = 256;
 
@@ -123,6 +127,8 @@ export interface Template {
   readonly tokenText?: boolean;
   /** Offset of the time, bytes. Default: the datagram contains none. */
   readonly clockAt?: number;
+  /** `"tcp"`: a TCP header without payload, in place of a datagram. Default: a datagram. */
+  readonly transport?: "tcp";
 }
 
 /** Writes token and time into copies of a datagram. */

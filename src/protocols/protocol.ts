@@ -24,6 +24,8 @@ export interface ReplyContent<S> {
 
 /** The stateless half of a protocol: it sends one datagram and recognises the reply. */
 export interface Probe<S> {
+  /** `"tcp"`: the template is a TCP header, that of SYN packets. Default: a datagram. */
+  readonly transport?: "tcp";
   /**
    * The datagram, with zeros in place of the token. It is copied once per slot of a batch, not per
    * probe.

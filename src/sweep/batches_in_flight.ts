@@ -7,8 +7,8 @@
 import type { SendGate } from "../net/send_gate.ts";
 import {
   type Batch,
-  type DatagramSocket,
   MAX_IN_BLOCK,
+  type ProbeSocket,
   type SentBlock,
   type TargetThread,
   type Template,
@@ -63,7 +63,7 @@ export class BatchInFlight {
 /** Options of {@linkcode BatchesInFlight}. */
 export interface BatchesInFlightOptions {
   /** The sockets, of one or both address families. */
-  readonly sockets: readonly DatagramSocket[];
+  readonly sockets: readonly ProbeSocket[];
   /** The probe's datagram, which is copied into each slot. */
   readonly template: Template;
   /** Number of probes per batch. */
@@ -93,7 +93,7 @@ export interface BatchesInFlightOptions {
 }
 
 /** The sockets of each family. */
-type ByFamily = Readonly<Record<4 | 6, readonly DatagramSocket[]>>;
+type ByFamily = Readonly<Record<4 | 6, readonly ProbeSocket[]>>;
 
 /** Numbers of probes that were sent or refused. */
 interface Outcome {
@@ -235,7 +235,7 @@ export class BatchesInFlight {
 
   #flush(
     batch: Batch | undefined,
-    sockets: readonly DatagramSocket[],
+    sockets: readonly ProbeSocket[],
     number: number,
   ): number | Promise<number> {
     if (batch === undefined || batch.length === 0) return 0;
@@ -304,7 +304,7 @@ export class BatchesInFlight {
   }
 }
 
-function byFamily(sockets: readonly DatagramSocket[]): ByFamily {
+function byFamily(sockets: readonly ProbeSocket[]): ByFamily {
   const of = (bits: 4 | 6) => sockets.filter(({ family }) => family === bits);
   return { 4: of(4), 6: of(6) };
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { DatagramSocket } from "../net/socket.ts";
+import type { ProbeSocket } from "../net/socket.ts";
 
 /**
  * Buffer space of a small datagram in Linux, bytes, on loopback and veth. A buffer of the default
@@ -27,7 +27,7 @@ const MIN_CAPACITY = 16 * 256;
 const PER_INSPECTION = 4;
 
 /** The members of a socket that describe its receive buffer. */
-type Buffer = Pick<DatagramSocket, "receiveBuffer" | "receiveBufferUsed">;
+type Buffer = Pick<ProbeSocket, "receiveBuffer" | "receiveBufferUsed">;
 
 /** The capacity of sockets' receive buffers, small datagrams. */
 export function capacityOf(sockets: readonly Buffer[]): number {

@@ -102,11 +102,12 @@ export class ProbeWriter {
   /** Describes the pass over a space for sender threads. */
   threadPass(space: ProbeSpace, batchSize: number): ThreadPass {
     const { tokens, filter } = this.#options;
-    const { kind, probe: { template, tokenAt, tokenText, clockAt, macMask } } = this.#kind;
+    const { kind, probe } = this.#kind;
+    const { template, tokenAt, tokenText, clockAt, transport, macMask } = probe;
     this.#space = space;
     return {
       space: space.data!,
-      template: { template, tokenAt, tokenText, clockAt },
+      template: { template, tokenAt, tokenText, clockAt, transport },
       key: tokens.key,
       kind,
       macMask,

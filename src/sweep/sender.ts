@@ -6,7 +6,7 @@
 import { Endpoints } from "../core/endpoints.ts";
 import { sleep } from "../net/clock.ts";
 import { untilOpen } from "../net/send_gate.ts";
-import { type DatagramSocket, MAX_IN_BATCH } from "../net/socket.ts";
+import { MAX_IN_BATCH, type ProbeSocket } from "../net/socket.ts";
 import type { Throttle } from "../net/throttle.ts";
 import type { ProbeSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries/canaries.ts";
@@ -58,7 +58,7 @@ const PAUSE_MS = 1;
 /** Options of {@linkcode Sender}. */
 export interface SenderOptions extends ProbeWriterOptions {
   /** The sockets, of one or both address families. */
-  readonly sockets: readonly DatagramSocket[];
+  readonly sockets: readonly ProbeSocket[];
   /** Number of sender threads. Default: 0, the main thread sends. */
   readonly threads?: number;
   /** The rate limit and the caps of sent datagrams. */

@@ -16,6 +16,7 @@ import {
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { SendGate } from "../../net/send_gate.ts";
+import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
 import type { Limits } from "../../net/throttle.ts";
 
@@ -33,6 +34,17 @@ export interface Engine {
    * @throws Deno.errors.NotCapable; Error that names the failed call.
    */
   readonly open: (local: Endpoint, thread?: SendThread, gate?: SendGate) => DatagramSocket;
+  /**
+   * Opens a socket that sends SYN packets. Default: connections are opened through the dialer.
+   *
+   * @param thread The sender thread of its batches. Default: the main thread.
+   * @throws The errors of `open`.
+   */
+  readonly openPorts?: (
+    local: Endpoint,
+    options: PortSocketOptions,
+    thread?: SendThread,
+  ) => PortSocket;
   /**
    * Starts a thread that sends; `undefined`: this engine has none.
    *

@@ -1,7 +1,7 @@
 /** Sending on interfaces that go down or are removed. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { Endpoints } from "../../../src/core/endpoints.ts";
-import { HEADERS } from "../../../src/net/linux/batch/ethernet_frames.ts";
+import { frameSize } from "../../../src/net/linux/batch/ethernet_frames.ts";
 import { type FrameSender, FrameSocket } from "../../../src/net/linux/frame_socket.ts";
 import { PacketSender } from "../../../src/net/linux/packet_sender.ts";
 import { SendThread } from "../../../src/net/linux/thread/send_thread.ts";
@@ -113,7 +113,10 @@ for (const name of ["packet with a thread", "xdp with a thread"]) {
       assertEquals(await flushing, sizes);
       assertEquals([...socket.errors.send], []);
       assertEquals(await arrived() - before[0], 64 + 7 + 30);
-      const bytes = sizes.reduce((sum, size, i) => sum + size * (HEADERS + lengths[i]), 0);
+      const bytes = sizes.reduce(
+        (sum, size, i) => sum + size * frameSize({ template: new Uint8Array(lengths[i]) }),
+        0,
+      );
       assertEquals(await arrived("bytes") - before[1], bytes);
     }));
 }

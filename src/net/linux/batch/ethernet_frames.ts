@@ -1,18 +1,21 @@
 /**
- * Ethernet frames with a UDP datagram to many IPv4 targets. They are copies of one frame; only the
- * differing fields are written per target.
+ * Ethernet frames with a UDP datagram, or a TCP header, to many IPv4 targets. They are copies of one
+ * frame; only the differing fields are written per target.
  *
  * A slot starts with two unused bytes. The addresses then lie on whole words:
  *
  *     2   6 destination MAC  6 source MAC  2 type 0x0800
  *     16  1 version 4, 5 words  1 service 0  2 length  2 identification 0  2 flags: don't fragment
- *     24  1 lifetime 64  1 protocol 17  2 checksum  4 source  4 destination
+ *     24  1 lifetime 64  1 protocol  2 checksum  4 source  4 destination
+ *     UDP, protocol 17:
  *     36  2 source port  2 destination port  2 length  2 checksum
- *     44  payload, then zeros up to a whole word
+ *     44  the datagram, then zeros up to a whole word
+ *     TCP, protocol 6:
+ *     36  the header: 2 source port  2 destination port  12 …  2 checksum  2 …  options
  *
- * A datagram that is never fragmented needs no identification (RFC 6864). Checksums are 16-bit sums
+ * A packet that is never fragmented needs no identification (RFC 6864). Checksums are 16-bit sums
  * in ones' complement (RFC 1071), so sums of parts can be added. The fields that are equal in all
- * frames, the payload included, are summed once. Address, port, token and time are added per
+ * frames, the datagram included, are summed once. Address, port, token and time are added per
  * target.
  *
  * @module
@@ -22,10 +25,6 @@ import { Stamp, type Template } from "../../socket.ts";
 
 /** Offset of a frame in its slot. */
 export const FRAME = 2;
-/** Offset of the payload in the slot. */
-export const PAYLOAD = 44;
-/** Size of a frame before its payload, bytes. */
-export const HEADERS = PAYLOAD - FRAME;
 const SOURCE_MAC = 8;
 const TYPE = 14;
 const IP = 16;
@@ -38,8 +37,21 @@ const DESTINATION = 32;
 const SOURCE_PORT = 36;
 const PORT = 38;
 const UDP_LENGTH = 40;
-const UDP_SUM = 42;
-const UDP = 17;
+
+/** Where a transport has its fields: its protocol number, and offsets in the slot. */
+interface Transport {
+  readonly protocol: number;
+  readonly checksum: number;
+  /** Offset of the copied datagram or TCP header. */
+  readonly content: number;
+}
+
+const UDP: Transport = { protocol: 17, checksum: 42, content: 44 };
+const TCP: Transport = { protocol: 6, checksum: 52, content: 36 };
+
+function transportOf({ transport }: Template): Transport {
+  return transport === "tcp" ? TCP : UDP;
+}
 
 /** The addresses that are equal in all frames of a scan. */
 export interface FrameAddresses {
@@ -51,12 +63,18 @@ export interface FrameAddresses {
   readonly source: number;
 }
 
-/** Size of a slot, bytes. It is a power of two; otherwise a frame could cross a page boundary. */
-export function slotSize(payload: number): number {
-  return 2 ** Math.ceil(Math.log2(PAYLOAD + 4 * Math.ceil(payload / 4)));
+/** Size of the frame of a datagram or TCP header, bytes. */
+export function frameSize(of: Template): number {
+  return transportOf(of).content - FRAME + of.template.length;
 }
 
-/** Frames with copies of one datagram. */
+/** Size of a slot, bytes. It is a power of two; otherwise a frame could cross a page boundary. */
+function slotSize(of: Template): number {
+  const end = transportOf(of).content + 4 * Math.ceil(of.template.length / 4);
+  return 2 ** Math.ceil(Math.log2(end));
+}
+
+/** Frames with copies of one datagram or TCP header. */
 export class EthernetFrames {
   /** The memory of all slots. */
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -65,45 +83,51 @@ export class EthernetFrames {
   readonly slot: number;
   /** Size of a frame, bytes. */
   readonly length: number;
+  /** Offset of the datagram or TCP header in the slot. */
+  readonly content: number;
   readonly #stamp: Stamp;
-  /** Sums of the equal fields: of the IP header, and of the fields in UDP's checksum. */
+  /** Offset of the transport's checksum in the slot. */
+  readonly #checksum: number;
+  /** Sums of the equal fields: of the IP header, and of the fields in the transport's checksum. */
   readonly #ipSum: number;
-  readonly #udpSum: number;
-  /** The sum for UDP's checksum of each frame, without the source port. */
+  readonly #transportSum: number;
+  /** The sum for the transport's checksum of each frame, without the source port. */
   readonly #sums: Int32Array;
 
   /**
    * Creates the copies.
    *
-   * @param of The datagram.
+   * @param of The datagram, or the TCP header with ports and checksum zero.
    * @param capacity Number of slots.
    */
   constructor({ sourceMac, gatewayMac, source }: FrameAddresses, of: Template, capacity: number) {
-    const payload = of.template;
+    const { template } = of;
+    const { protocol, checksum, content } = transportOf(of);
     this.#stamp = new Stamp(of);
-    this.slot = slotSize(payload.length);
-    this.length = HEADERS + payload.length;
+    this.slot = slotSize(of);
+    this.length = frameSize(of);
+    this.content = content;
+    this.#checksum = checksum;
     this.bytes = new Uint8Array(this.slot * capacity);
     this.view = new DataView(this.bytes.buffer);
     this.#sums = new Int32Array(capacity);
     this.bytes.set(gatewayMac, FRAME);
     this.bytes.set(sourceMac, SOURCE_MAC);
-    this.bytes.set(payload, PAYLOAD);
+    this.bytes.set(template, content);
     const { view } = this;
     view.setUint16(TYPE, 0x0800);
     view.setUint16(IP, 0x4500);
     view.setUint16(IP_LENGTH, this.length - (IP - FRAME));
     view.setUint16(IP_FLAGS, 0x4000);
-    view.setUint16(LIFETIME, 64 << 8 | UDP);
+    view.setUint16(LIFETIME, 64 << 8 | protocol);
     view.setUint32(SOURCE, source);
-    const length = 8 + payload.length;
-    view.setUint16(UDP_LENGTH, length);
+    const end = FRAME + this.length;
+    if (protocol === UDP.protocol) view.setUint16(UDP_LENGTH, end - SOURCE_PORT);
     this.#ipSum = sumOf(view, IP, SOURCE_PORT);
-    // UDP's checksum covers both addresses, the protocol and the length, and the length field
-    // again.
-    this.#stamp.clear(view, PAYLOAD); // token and time are added when they are written
-    const header = sumOf(view, SOURCE, DESTINATION) + UDP + 2 * length;
-    this.#udpSum = fold(header + sumOf(view, PAYLOAD, PAYLOAD + payload.length + 1 & ~1));
+    this.#stamp.clear(view, content); // token and time are added when they are written
+    // The checksum covers a pseudo-header too: both addresses, the protocol and the length.
+    const pseudo = sumOf(view, SOURCE, DESTINATION) + protocol + end - SOURCE_PORT;
+    this.#transportSum = fold(pseudo + sumOf(view, SOURCE_PORT, end + 1 & ~1));
     for (let i = 1; i < capacity; i++) this.bytes.copyWithin(i * this.slot, 0, this.slot);
   }
 
@@ -115,21 +139,22 @@ export class EthernetFrames {
     const port = targets.ports[i];
     view.setUint32(at + DESTINATION, address);
     view.setUint16(at + PORT, port);
-    this.#stamp.write(view, at + PAYLOAD, token, clock);
+    this.#stamp.write(view, at + this.content, token, clock);
     const halves = (address >>> 16) + (address & 0xffff);
     view.setUint16(at + IP_SUM, ~fold(this.#ipSum + halves));
-    this.#sums[slot] = this.#udpSum + halves + port + this.#stamp.sumOf(token, clock);
+    this.#sums[slot] = this.#transportSum + halves + port + this.#stamp.sumOf(token, clock);
   }
 
-  /** Completes the first `count` slots: writes the source port and UDP's checksum. */
+  /** Completes the first `count` slots: writes the source port and the transport's checksum. */
   finish(count: number, sourcePort: number): void {
     const { view, slot } = this;
     const sums = this.#sums;
+    const checksum = this.#checksum;
     for (let i = 0, at = 0; i < count; i++, at += slot) {
       const sum = fold(sums[i] + sourcePort);
       view.setUint16(at + SOURCE_PORT, sourcePort);
-      // A checksum of 0 means "none"; ones' complement writes it as 0xffff.
-      view.setUint16(at + UDP_SUM, sum === 0xffff ? sum : ~sum);
+      // A checksum of 0 means "none" in UDP; ones' complement writes it as 0xffff.
+      view.setUint16(at + checksum, sum === 0xffff ? sum : ~sum);
     }
   }
 }

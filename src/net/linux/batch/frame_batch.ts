@@ -6,7 +6,7 @@
  * @module
  */
 import type { Endpoints } from "../../../core/endpoints.ts";
-import { EthernetFrames, FRAME, type FrameAddresses, HEADERS, PAYLOAD } from "./ethernet_frames.ts";
+import { EthernetFrames, FRAME, type FrameAddresses, frameSize } from "./ethernet_frames.ts";
 import type { PreparedBatch } from "./transmit.ts";
 import { addressOf, MessageHeaders, writeSockaddr } from "../ffi/mmsghdr.ts";
 import { AddressesBehindGateway, type AddressRange } from "../netlink/routing_table.ts";
@@ -29,9 +29,9 @@ export interface FrameRoute extends FrameAddresses {
  */
 export function framedAddresses(
   { ranges, mtu }: FrameRoute,
-  { template }: Template,
+  of: Template,
 ): AddressesBehindGateway | undefined {
-  const fits = template.length + HEADERS <= mtu + ETHERNET;
+  const fits = frameSize(of) <= mtu + ETHERNET;
   return fits ? new AddressesBehindGateway(ranges) : undefined;
 }
 
@@ -47,7 +47,10 @@ export function isFramed(
   return behind?.has(targets, i) === true && targets.ports[i] !== 0;
 }
 
-/** A batch for a socket of the engines that write frames. */
+/**
+ * A batch for a socket of the engines that write frames. Copies of a TCP header are only frames: the
+ * targets of plain ones belong to another socket.
+ */
 export class FrameBatch implements Batch {
   readonly frames: EthernetFrames;
   /** The message headers of the frames. */
@@ -78,7 +81,7 @@ export class FrameBatch implements Batch {
     this.#stamp = new Stamp(of);
     this.frames = new EthernetFrames(ends, of, capacity);
     this.#address = addressOf(this.frames.bytes);
-    const { slot, length } = this.frames;
+    const { slot, length, content } = this.frames;
     const slotAt = (i: number) => this.#address + BigInt(i * slot);
     this.framed = new MessageHeaders({
       count: capacity,
@@ -90,7 +93,7 @@ export class FrameBatch implements Batch {
       count: capacity,
       family: 4,
       payload: template.length,
-      elsewhere: (i) => slotAt(capacity - 1 - i) + BigInt(PAYLOAD),
+      elsewhere: (i) => slotAt(capacity - 1 - i) + BigInt(content),
     });
   }
 
@@ -105,7 +108,7 @@ export class FrameBatch implements Batch {
     } else {
       const index = this.plainCount++;
       writeSockaddr(plain.view, plain.name(index), targets, i);
-      const at = (this.capacity - 1 - index) * frames.slot + PAYLOAD;
+      const at = (this.capacity - 1 - index) * frames.slot + frames.content;
       this.#stamp.write(frames.view, at, token, clock);
     }
   }

@@ -142,7 +142,10 @@ export class BlockWriter {
     return sum;
   }
 
-  /** Selects the targets, and computes their tokens. */
+  /**
+   * Selects the targets, and computes their tokens. Targets of SYN packets that get no frame are left
+   * to the caller: they belong to a socket of the main thread.
+   */
   #select(at: number, size: number, report: JobReport): void {
     const { kind, macMask } = this.#pass;
     const { framed, 4: plain, 6: wide } = this.#selections;
@@ -150,18 +153,17 @@ export class BlockWriter {
     const { ipv6 } = targets;
     const filter = this.#filter;
     const behind = this.#framed;
+    const isTcp = this.template.transport === "tcp";
     framed.length = plain.length = wide.length = 0;
     this.#tokens.fill(kind, macMask, targets, size, this.#macs);
     for (let i = 0; i < size; i++) {
-      if (filter.mayHaveAt(targets, i)) {
+      const isWide = ipv6[i] !== undefined;
+      const hasFrame = !isWide && behind !== undefined && isFramed(behind, targets, i);
+      if (filter.mayHaveAt(targets, i) || isTcp && !hasFrame) {
         report.leave(at + i);
         continue;
       }
-      const selection = ipv6[i] !== undefined
-        ? wide
-        : behind !== undefined && isFramed(behind, targets, i)
-        ? framed
-        : plain;
+      const selection = hasFrame ? framed : isWide ? wide : plain;
       selection.indexes[selection.length++] = i;
     }
   }

@@ -120,11 +120,13 @@ export const REFUSALS = JOBS + DEPTH * JOB;
 export const ERRNOS = 256;
 /** See {@linkcode REFUSALS}. */
 export const WAITS = REFUSALS + ERRNOS;
-/** Templates, each with the offsets of token and time, its length, and the form of the token. */
+/** Templates, each with the offsets of token and time, its length, and {@linkcode FORM}. */
 const TEMPLATES = WAITS + ERRNOS;
 /** Maximum number of templates. */
 const MAX_TEMPLATES = 32;
 const TEMPLATE_WORDS = 512;
+/** Bits of a template: the token is text; it is a TCP header. */
+const FORM = { text: 1, tcp: 2 };
 const BYTES = 4;
 const MAX_BYTES = (TEMPLATE_WORDS - BYTES) * 4;
 /** The targets of each job, or the positions that were left out of a block. */
@@ -143,7 +145,8 @@ export function writeTemplate(memory: SharedArrayBuffer, number: number, one: Te
     throw new RangeError("Cannot send: the datagram is too long, or there are too many templates");
   }
   const place = (TEMPLATES + number * TEMPLATE_WORDS) * 4;
-  const words = [tokenAt, clockAt, template.length, Number(tokenText)];
+  const form = (tokenText ? FORM.text : 0) | (one.transport === "tcp" ? FORM.tcp : 0);
+  const words = [tokenAt, clockAt, template.length, form];
   new Int32Array(memory, place, BYTES).set(words);
   new Uint8Array(memory, place + BYTES * 4).set(template);
 }
@@ -151,12 +154,13 @@ export function writeTemplate(memory: SharedArrayBuffer, number: number, one: Te
 /** A copy of a template in the memory. */
 export function templateAt(memory: SharedArrayBuffer, number: number): Template {
   const place = TEMPLATES + number * TEMPLATE_WORDS;
-  const [tokenAt, clockAt, length, isText] = new Int32Array(memory, place * 4, BYTES);
+  const [tokenAt, clockAt, length, form] = new Int32Array(memory, place * 4, BYTES);
   return {
     template: new Uint8Array(memory, (place + BYTES) * 4, length).slice(),
     tokenAt,
-    tokenText: isText === 1,
+    tokenText: (form & FORM.text) !== 0,
     clockAt,
+    ...(form & FORM.tcp) !== 0 && { transport: "tcp" },
   };
 }
 

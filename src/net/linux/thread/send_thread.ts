@@ -12,6 +12,8 @@ import type { SentBlock, SocketErrors, TargetThread, ThreadPass } from "../../so
 
 /** A socket of a sender thread, as the main thread uses it. */
 export interface HeldSocket extends ThreadSocket {
+  /** `"tcp"`: it sends SYN packets. Default: datagrams. */
+  readonly transport?: "tcp";
   /** Delivers arrived datagrams after the thread got a number of datagrams to send. */
   receiveBetweenBatches(sent: number): void;
 }
@@ -71,10 +73,9 @@ export class SendThread implements TargetThread {
   }
 
   begin(pass: ThreadPass): void {
-    const sockets = Array.from(
-      this.#held,
-      ({ family, socket, port }) => ({ family, socket, port }),
-    );
+    const sockets = [...this.#held]
+      .filter(({ transport }) => transport === pass.template.transport)
+      .map(({ family, socket, port }) => ({ family, socket, port }));
     this.worker.postMessage({ pass, sockets, framesSocket: this.#framesSocket });
     this.#jobs.interrupt();
   }
@@ -109,7 +110,7 @@ export class SendThread implements TargetThread {
   /**
    * Registers a user of the thread.
    *
-   * @param socket The user, if it is a socket that sends datagrams through the thread.
+   * @param socket The user, if it is a socket that sends through the thread.
    */
   hold(socket?: HeldSocket): void {
     this.#users++;

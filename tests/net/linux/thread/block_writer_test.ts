@@ -156,6 +156,23 @@ Deno.test("without frames all datagrams are plain", () => {
   assertEquals(sent.length, space.size);
 });
 
+Deno.test("SYN packets are only frames: a thread leaves all other targets out", () => {
+  const { space, pass, sent, left, report, send } = makePass(256);
+  const template = { ...TEMPLATE, transport: "tcp" } as const;
+  const frames = { route: ROUTE, socket: 99, method: "packet" } as const;
+  const writer = new BlockWriter({ ...pass, template }, [SOCKETS[0]], frames);
+  const block = { kind: "block", from: 0, count: space.size, stamp: 0, waited: 0 } as const;
+  const tried = writer.send(block, report, send(() => 0));
+  const order = endpointsOf(space).map(formatEndpoint);
+  const isFramed = (to: string) => /^10\.0\.[03]\./.test(to);
+  assertEquals(left.map((at) => order[at]), order.filter((to) => !isFramed(to)));
+  assertEquals(sent.map(({ to }) => to).sort(), order.filter(isFramed).sort());
+  assertEquals([tried, sent.every(({ method, port }) => method === "packet" && port === 1000)], [
+    sent.length,
+    true,
+  ]);
+});
+
 Deno.test("a cancelled block ends after a batch, and says how far it came", () => {
   const { space, pass, sent, visited, cancelled, report, send } = makePass(100);
   const block = { kind: "block", from: 0, count: space.size, stamp: 0, waited: 0 } as const;

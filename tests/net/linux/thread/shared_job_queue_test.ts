@@ -8,6 +8,7 @@ import {
   microseconds,
   type SendJob,
   templateAt,
+  writeTemplate,
 } from "../../../../src/net/linux/thread/job_memory.ts";
 import { type JobReport, JobServer } from "../../../../src/net/linux/thread/job_server.ts";
 import { SharedJobQueue } from "../../../../src/net/linux/thread/shared_job_queue.ts";
@@ -69,6 +70,16 @@ Deno.test("jobs are done in order, each with its own parameters and targets", as
   assertEquals(done, [[1, "packet", 256, 7], [2, "ipv6", 256, 14], [3, "ipv6", 2, 21]]);
   assertEquals(await Promise.all(sent), [255, 254, -1]);
   assertEquals(jobs.pending, 0);
+});
+
+Deno.test("a template arrives with its transport", () => {
+  const { memory } = new SharedJobQueue();
+  const all: Template[] = [
+    { template: Uint8Array.of(1, 2), tokenAt: 0, clockAt: 1, tokenText: false, transport: "tcp" },
+    { template: Uint8Array.of(3), tokenAt: 0, clockAt: -1, tokenText: true },
+  ];
+  all.forEach((one, number) => writeTemplate(memory, number, one));
+  assertEquals(all.map((_, number) => templateAt(memory, number)), all);
 });
 
 Deno.test("a block arrives with its positions, and reports those that were left out", async () => {

@@ -124,6 +124,8 @@ export const NUMBERED: readonly (readonly [expression: string, value: number])[]
   [OFFSET("iovec", "iov_base"), 0],
   [OFFSET("sockaddr_ll", "sll_protocol"), 2], // sockaddr_ll.ts
   [OFFSET("sockaddr_ll", "sll_ifindex"), 4],
+  ["sizeof(struct epoll_event) - IS_ALIGNED * 4", 12], // epoll.ts: aligned on arm64 only
+  [`${OFFSET("epoll_event", "data")} - IS_ALIGNED * 4`, 4],
   [SIZE("pollfd"), 8],
   [OFFSET("pollfd", "events"), 4],
   [OFFSET("pollfd", "revents"), 6],

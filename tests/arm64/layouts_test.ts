@@ -40,7 +40,16 @@ async function assumptions(): Promise<Map<string, bigint>> {
 const C_NAMES: Readonly<Record<string, string>> = { PMTUDISC_DO: "IP_PMTUDISC_DO" };
 
 const HEADERS = [
-  ...["errno.h", "poll.h", "stddef.h", "stdio.h", "sys/eventfd.h", "sys/mman.h", "sys/socket.h"],
+  ...[
+    "errno.h",
+    "poll.h",
+    "stddef.h",
+    "stdio.h",
+    "sys/epoll.h",
+    "sys/eventfd.h",
+    "sys/mman.h",
+    "sys/socket.h",
+  ],
   ...[
     "netinet/in.h",
     "netpacket/packet.h",
@@ -49,7 +58,7 @@ const HEADERS = [
     "linux/if_xdp.h",
   ],
   ...["linux/neighbour.h", "linux/rtnetlink.h", "linux/sock_diag.h", "net/if.h", "net/if_arp.h"],
-  ...["net/ethernet.h", "netinet/if_ether.h", "netinet/udp.h", "netinet/ip.h"],
+  ...["net/ethernet.h", "netinet/if_ether.h", "netinet/tcp.h", "netinet/udp.h", "netinet/ip.h"],
 ];
 
 /** A C program that prints the value of each expression on a line of its own. */
@@ -59,6 +68,11 @@ function program(expressions: readonly string[]): string {
     ...HEADERS.map((header) => `#include <${header}>`),
     "#ifndef XDP_MAX_TX_SKB_BUDGET", // the headers of Linux before 6.17 lack it
     "#define XDP_MAX_TX_SKB_BUDGET 9",
+    "#endif",
+    "#ifdef __x86_64__",
+    "#define IS_ALIGNED 0",
+    "#else",
+    "#define IS_ALIGNED 1",
     "#endif",
     "int main(void) {",
     ...expressions.map((text) => `  printf("%lld\\n", (long long)(${text}));`),

@@ -24,11 +24,13 @@ export function engineConditions(targets: Targets, options: RouteOptions): Engin
 async function loadUdp(): Promise<Loaded> {
   const { openUdpSocket, probeUdp } = await import("../../net/linux/udp_engine.ts");
   const { SendThread } = await import("../../net/linux/thread/send_thread.ts");
+  const { ConnectSocket } = await import("../../net/linux/connect/connect_socket.ts");
   const { Libc } = await import("../../net/linux/ffi/libc.ts");
   using _library = new Libc(); // opening it takes 3 ms: the tests of the engine share it
   await probeUdp();
   return {
     open: (local, thread, gate) => openUdpSocket(local, { thread, gate }),
+    openPorts: ({ address }, options) => new ConnectSocket(address, options),
     startThread: () => SendThread.start(),
   };
 }

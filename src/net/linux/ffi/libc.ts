@@ -14,10 +14,14 @@ export const AF_INET6 = 10;
 export const AF_NETLINK = 16;
 export const AF_PACKET = 17;
 export const AF_XDP = 44;
+export const AF_UNSPEC = 0;
+export const SOCK_STREAM = 1;
 export const SOCK_DGRAM = 2;
 export const SOCK_RAW = 3;
+export const SOCK_NONBLOCK = 0x800;
 export const SOCK_CLOEXEC = 0x80000;
 export const SOL_SOCKET = 1;
+export const SO_ERROR = 4;
 export const SO_RCVBUF = 8;
 export const SO_BINDTODEVICE = 25;
 export const SO_RCVBUFFORCE = 33;
@@ -27,14 +31,29 @@ export const PACKET_QDISC_BYPASS = 20;
 export const IPPROTO_IP = 0;
 export const IP_PKTINFO = 8;
 export const IP_MTU_DISCOVER = 10;
+export const IP_BIND_ADDRESS_NO_PORT = 24;
+export const IPPROTO_TCP = 6;
+export const TCP_USER_TIMEOUT = 18;
 export const IPPROTO_IPV6 = 41;
 export const IPV6_MTU_DISCOVER = 23;
 export const IPV6_V6ONLY = 26;
 export const PMTUDISC_DO = 2;
 export const MSG_DONTWAIT = 0x40;
+export const MSG_ERRQUEUE = 0x2000;
+export const MSG_NOSIGNAL = 0x4000;
 export const POLLIN = 1;
 export const POLLOUT = 4;
 export const EFD_CLOEXEC = 0x80000;
+export const EFD_NONBLOCK = 0x800;
+export const EPOLL_CLOEXEC = 0x80000;
+export const EPOLL_CTL_ADD = 1;
+export const EPOLL_CTL_MOD = 3;
+export const EPOLLIN = 1;
+export const EPOLLOUT = 4;
+export const EPOLLERR = 8;
+export const EPOLLHUP = 0x10;
+export const EPOLLRDHUP = 0x2000;
+export const EPOLLET = 0x80000000;
 
 export const EPERM = 1;
 export const EINTR = 4;
@@ -43,11 +62,15 @@ export const EAGAIN = 11;
 export const EBUSY = 16;
 export const ENODEV = 19;
 export const EINVAL = 22;
+export const ENOSPC = 28;
 export const EOPNOTSUPP = 95;
 export const EADDRINUSE = 98;
 export const EADDRNOTAVAIL = 99;
 export const ENETDOWN = 100;
+export const ECONNRESET = 104;
 export const ENOBUFS = 105;
+export const ECONNREFUSED = 111;
+export const EINPROGRESS = 115;
 
 /** Names of the errors of sockets, by number. */
 const NAMES: Readonly<Record<number, string>> = {
@@ -63,6 +86,7 @@ const NAMES: Readonly<Record<number, string>> = {
   22: "EINVAL",
   23: "ENFILE",
   24: "EMFILE",
+  28: "ENOSPC",
   90: "EMSGSIZE",
   95: "EOPNOTSUPP",
   97: "EAFNOSUPPORT",
@@ -70,6 +94,7 @@ const NAMES: Readonly<Record<number, string>> = {
   99: "EADDRNOTAVAIL",
   100: "ENETDOWN",
   101: "ENETUNREACH",
+  104: "ECONNRESET",
   105: "ENOBUFS",
   111: "ECONNREFUSED",
   112: "EHOSTDOWN",
@@ -109,6 +134,7 @@ const SYMBOLS = {
   setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
   getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
   getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+  connect: { parameters: ["i32", "buffer", "u32"], result: "i32" },
   bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
   sendto: { parameters: ["i32", "buffer", "usize", "i32", "buffer", "u32"], result: "isize" },
   sendmmsg: { parameters: ["i32", "usize", "u32", "i32"], result: "i32" },
@@ -116,6 +142,10 @@ const SYMBOLS = {
   recvmmsg: { parameters: ["i32", "usize", "u32", "i32", "pointer"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
   pollHere: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
+  epoll_create1: { parameters: ["i32"], result: "i32" },
+  epoll_ctl: { parameters: ["i32", "i32", "i32", "buffer"], result: "i32" },
+  epoll_wait: { parameters: ["i32", "buffer", "i32", "i32"], result: "i32" },
+  read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
   mmap: { parameters: ["usize", "usize", "i32", "i32", "i32", "i64"], result: "usize" },
   munmap: { parameters: ["usize", "usize"], result: "i32" },
   memcpy: { parameters: ["usize", "usize", "usize"], result: "usize" },

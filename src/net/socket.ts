@@ -85,7 +85,7 @@ export interface ProbeSocket<B extends Batch = Batch> extends AsyncDisposable {
   /**
    * Sends a batch. It may deliver arrived datagrams meanwhile.
    *
-   * @param signal Cancels waiting for an interface that is down, in engines that wait for one.
+   * @param signal Cancels waiting for an interface that is down, or until another connection may begin.
    * @returns Number of datagrams that the system accepted; a promise if it did not accept all at
    * once. The promise rejects when the interface is gone, or is down after the signal has aborted.
    */

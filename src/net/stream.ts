@@ -43,6 +43,12 @@ export interface EncryptedStream {
   readonly certificate: string;
 }
 
+/** Gets the error with which the system ends an attempt to connect. */
+export interface ConnectError {
+  /** The error code. */
+  code?: string | undefined;
+}
+
 /** Opens TCP connections to servers. */
 export interface Dialer {
   /** Number of connections that failed or broke, by error code. */
@@ -52,6 +58,8 @@ export interface Dialer {
    *
    * @param signal Cancels the attempt: the result is `"cancelled"`.
    * @param gate Is asked immediately before the system call. Default: nothing is kept back.
+   * @param error Gets the error code if the system ends the attempt; it is not counted in `errors` then.
+   * Default: the code is counted.
    * @returns The connection, or why it failed; `"kept back"`: the gate was closed. It never throws for
    * what a peer does.
    * @throws Deno.errors.NotCapable.
@@ -60,7 +68,13 @@ export interface Dialer {
     to: Endpoint,
     signal: AbortSignal,
     gate?: SendGate,
+    error?: ConnectError,
   ): Promise<Stream | ConnectFailure | "kept back">;
+  /**
+   * Resolves when all earlier calls of `connect` have made their system call, and those have settled
+   * that the gate kept back or that the system refused at once. Default: this takes one microtask.
+   */
+  whenBegun?(): Promise<void>;
   /**
    * Makes a TLS handshake over an open connection: TLS 1.2 or 1.3, for HTTP/1.1. The certificate is not
    * verified. The handshake has no time limit; disposing of the connection ends it.

@@ -70,7 +70,7 @@ export interface BatchesInFlightOptions {
   readonly batch: number;
   /** Number of pairs of batches, at least 1. */
   readonly count: number;
-  /** Cancels a wait for an interface that is down. */
+  /** Cancels a wait for an interface that is down, or for connections that have to end first. */
   readonly signal?: AbortSignal;
   /**
    * Adds the targets that a sender thread left out of a block, unless they are skipped, to the
@@ -116,7 +116,10 @@ export class BatchesInFlight {
    * probe that the system refused meanwhile counts as kept back.
    */
   isCut = false;
-  /** Whether a block ended before all of its positions were visited. Later ones do not count. */
+  /**
+   * Whether the signal ended a block or pair before all of its positions were visited. Those of the
+   * pair, and later ones, do not count as visited.
+   */
   isStopped = false;
   /** Number of positions that were visited. */
   visited = 0;
@@ -271,8 +274,9 @@ export class BatchesInFlight {
     flight.count = flight.canaries = 0;
     if (this.isCut) this.#options.onSent(0, probes, 0);
     else {
-      const counted = this.isStopped ? 0 : visited;
-      this.isStopped ||= visited < all;
+      const isEnded = refused > 0 && this.#options.signal?.aborted === true;
+      const counted = this.isStopped || isEnded ? 0 : visited;
+      this.isStopped ||= isEnded || visited < all;
       this.visited += counted;
       this.#options.onSent(counted, probes, refused);
     }

@@ -14,10 +14,20 @@ import {
 import { openSocket } from "./udp_socket.ts";
 import { isShortage } from "../file_descriptors.ts";
 import type { SendGate } from "../send_gate.ts";
-import type { ConnectFailure, Dialer, EncryptedStream, Stream, TlsFailure } from "../socket.ts";
+import type {
+  ConnectError,
+  ConnectFailure,
+  Dialer,
+  EncryptedStream,
+  Stream,
+  TlsFailure,
+} from "../socket.ts";
 
 /** Maximum number of bytes of one read. */
 const CHUNK = 16 * 1024;
+/** Microtasks, and iterations of the event loop, after which a connection has begun or failed at once. */
+const MICROTASKS = 8;
+const ITERATIONS = 4;
 
 /**
  * Creates the portable dialer.
@@ -31,6 +41,8 @@ export function denoDialer(from?: Address): Dialer {
 class DenoDialer implements Dialer {
   readonly errors = new Map<string, number>();
 
+  readonly #count = (error: unknown) => void this.count(error);
+
   /** Resolves when the connection of this process that began last through a gate was sent. */
   static #sent = Promise.resolve();
 
@@ -40,21 +52,33 @@ class DenoDialer implements Dialer {
     to: Endpoint,
     signal: AbortSignal,
     gate?: SendGate,
+    given?: ConnectError,
   ): Promise<Stream | ConnectFailure | "kept back"> {
     const own = this.from !== undefined && family(this.from) === family(to.address);
     try {
       if (own) return await this.#connectFrom(this.from!, to, signal, gate);
-      return gate?.isOpen() === false ? "kept back" : await this.#connect(to, signal);
+      if (gate?.isOpen() === false) return "kept back";
+      const { port } = to;
+      const conn = await Deno.connect({ hostname: formatHost(to), port, signal });
+      return new DenoStream(conn, this.#count);
     } catch (error) {
       if (signal.aborted) return "cancelled";
       if (error instanceof Deno.errors.NotCapable) throw error;
-      return connectFailure(this.count(error), () => hasAddress(family(to.address)));
+      const code = given === undefined ? this.count(error) : given.code = codeOf(error);
+      return connectFailure(code, () => hasAddress(family(to.address)));
     }
   }
 
-  async #connect(to: Endpoint, signal: AbortSignal): Promise<Stream> {
-    const conn = await Deno.connect({ hostname: formatHost(to), port: to.port, signal });
-    return new DenoStream(conn, (error) => this.count(error));
+  /**
+   * Deno.connect() makes its system call at once. An error of the call reaches the caller after few
+   * microtasks, or with `node:net` in the next iteration of the event loop (measured).
+   */
+  async whenBegun(): Promise<void> {
+    if (this.from !== undefined) await import("node:net");
+    for (let i = 0; i < MICROTASKS; i++) await undefined;
+    if (this.from === undefined) return;
+    await DenoDialer.#sent;
+    for (let i = 0; i < ITERATIONS; i++) await new Promise((resolve) => setImmediate(resolve));
   }
 
   /**
@@ -91,7 +115,7 @@ class DenoDialer implements Dialer {
 
   async encrypt(stream: Stream, serverName?: string): Promise<EncryptedStream | TlsFailure> {
     const { encrypt } = await import("./tls_stream.ts"); // with node:tls it takes 30 ms
-    return await encrypt(stream, serverName, (error) => this.count(error));
+    return await encrypt(stream, serverName, this.#count);
   }
 
   /** Begins a connection through a gate when the one before was sent. */
@@ -103,11 +127,15 @@ class DenoDialer implements Dialer {
 
   /** Counts an error by its code, and returns the code. */
   count(error: unknown): string {
-    const { code, name } = error as { code?: string; name: string };
-    const key = code ?? name;
-    this.errors.set(key, (this.errors.get(key) ?? 0) + 1);
-    return key;
+    const code = codeOf(error);
+    this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
+    return code;
   }
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as { code?: string; name: string };
+  return code ?? name;
 }
 
 /** Whether this machine has an address of a family. The loopback address is enough. */

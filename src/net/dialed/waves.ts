@@ -1,0 +1,94 @@
+/**
+ * Connections that begin at about the same time and share a timer and a signal.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { PortWait } from "../port_socket.ts";
+
+/** Connections that begin within this time share a timer and a signal, milliseconds. */
+const WAVE_MS = 20;
+/**
+ * Maximum time for a reply, milliseconds. Systems repeat a SYN packet after a second; the rest is for
+ * timers that are late.
+ */
+export const MAX_WAIT_MS = 900;
+
+/** Connections that end together if they are not answered. */
+export interface Wave {
+  /** When the first of them began, milliseconds. */
+  readonly at: number;
+  /** Cancels the connections. */
+  readonly controller: AbortController;
+  readonly cancelTimer: () => void;
+  /** Number of connections that wait. */
+  size: number;
+}
+
+/** Cancels connections. One error for all, because each new one would get a stack trace. */
+const OVER = new DOMException("The time for a reply is over", "TimeoutError");
+
+/** The waves of a socket. */
+export class Waves {
+  /** The wave that connections join. */
+  #current: Wave | undefined;
+  /** The waves with connections that wait, and the current one, in the order of time. */
+  readonly #all = new Set<Wave>();
+
+  /** Creates no wave. */
+  constructor(private readonly clock: Clock, private readonly wait: PortWait) {}
+
+  /**
+   * Adds a connection that begins now. A new wave ends those before it whose timers are late.
+   *
+   * @param now The time, milliseconds.
+   */
+  join(now: number): Wave {
+    let wave = this.#current;
+    if (wave === undefined || now - wave.at >= WAVE_MS) {
+      if (wave?.size === 0) this.#forget(wave);
+      for (const earlier of this.#all) {
+        if (now - earlier.at < MAX_WAIT_MS) break;
+        this.#end(earlier);
+      }
+      this.#current = wave = this.#begin(now);
+    }
+    wave.size++;
+    return wave;
+  }
+
+  /** Removes a connection that has ended. */
+  leave(wave: Wave): void {
+    if (--wave.size === 0 && wave !== this.#current) this.#forget(wave);
+  }
+
+  /** Ends all waves. */
+  end(): void {
+    for (const wave of [...this.#all]) this.#end(wave);
+  }
+
+  #begin(at: number): Wave {
+    const wave: Wave = {
+      at,
+      controller: new AbortController(),
+      cancelTimer: this.clock.after(
+        Math.min(this.wait.ms, MAX_WAIT_MS),
+        () => this.#end(wave),
+      ),
+      size: 0,
+    };
+    this.#all.add(wave);
+    return wave;
+  }
+
+  #end(wave: Wave): void {
+    this.#forget(wave);
+    wave.controller.abort(OVER);
+  }
+
+  #forget(wave: Wave): void {
+    wave.cancelTimer();
+    this.#all.delete(wave);
+    if (this.#current === wave) this.#current = undefined;
+  }
+}

@@ -5,7 +5,7 @@
  * the same targets over the same link, and no host replies.
  *
  *     deno run -A bench/engines.ts [--targets 1048576] [--rounds 3] [--threads 0,1,2]
- *       [--engines udp,portable,packet,xdp] [--against c]
+ *       [--engines udp,portable,packet,xdp] [--against c] [--transport tcp]
  *
  * It needs Linux, root, iproute2 and a C compiler. `--against scanners` needs masscan and zmap
  * (Debian's packages). bench/shared/link.ts describes the link and how datagrams are counted.
@@ -17,11 +17,25 @@
  *
  * Ratios are the medians of the ratios of all rounds. `arrived` is the minimum of all rounds;
  * compare it with `of`, the number of targets. Other numbers are medians.
+ *
+ * With `--transport tcp` the programs send SYN packets. `xdp` and `packet` are compared with the
+ * faster of masscan and zmap, which have one sender thread each; `udp` with a C program that uses
+ * its sockets again and again as the engine does (bench/c/connect.c; `C, plain loop` opens and
+ * closes one for each target); `portable` with a loop of `Deno.connect` (bench/peers/connect.ts).
+ * Connections wait 0.9 s. `--targets` is the number of targets of programs that write packets,
+ * `--connects` that of `udp` and C, `--sockets` that of `portable` and its loop. `SYN a target` is
+ * the number of packets that arrived, divided by that of targets; it has to be 1. `targets/s` and
+ * `CPU us` count targets, because a packet that the system repeats finds nothing. `--rates` are the rates of scans with the default options, in which `portable` sends two
+ * SYN packets to each of 16,384 silent targets. Numbers in brackets, and after `range`, are the
+ * least and the greatest of all rounds.
  */
+import { compareTcp } from "./engines/tcp.ts";
 import {
   atFarEnd,
+  type Entrant,
   FIRST,
   NOBODY,
+  overThreads,
   PORT,
   ratio,
   scanWith,
@@ -42,6 +56,10 @@ const options = readOptions(
     engines: "udp,portable,packet,xdp",
     threads: "0,1,2",
     against: "c",
+    transport: "udp",
+    connects: String(2 ** 18),
+    sockets: String(2 ** 16),
+    rates: "1000,2000",
   },
 );
 const TARGETS = Number(options.targets);
@@ -55,12 +73,9 @@ interface Contest {
   readonly ratios: Readonly<Record<string, Map<string, string>>>;
 }
 
-/** The engines of blocksweep with each number of threads; `portable` has no sender threads. */
-function engines(): { readonly engine: string; readonly threads: number }[] {
-  const numbers = options.threads.split(",").map(Number);
-  return options.engines.split(",").flatMap((engine) =>
-    (engine === "portable" ? [0] : numbers).map((threads) => ({ engine, threads }))
-  );
+/** The engines of blocksweep with each number of threads. */
+function engines(): Entrant[] {
+  return overThreads(options.engines.split(","), options.threads.split(",").map(Number));
 }
 
 async function againstC(folder: string): Promise<Contest> {
@@ -129,6 +144,10 @@ function print(summaries: ReadonlyMap<string, Summary>, { ratios }: Contest): vo
 }
 
 await atFarEnd(import.meta.url, async (folder) => {
+  if (options.transport === "tcp") {
+    using _ = murmur();
+    return await compareTcp(options, folder);
+  }
   const inC = options.against === "c";
   const contest = inC ? await againstC(folder) : await againstScanners(folder);
   using _ = inC ? undefined : murmur();

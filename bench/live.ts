@@ -15,7 +15,7 @@
  */
 import { beFarEnd, joinNear, near } from "./shared/namespaces.ts";
 import { readOptions } from "./shared/options.ts";
-import { pingScan, start, takenUntilEnd } from "./shared/processes.ts";
+import { bareScan, start, takenUntilEnd } from "./shared/processes.ts";
 import { build, respond } from "./shared/responders.ts";
 import { median, table } from "./shared/table.ts";
 import { inTurns } from "./shared/turns.ts";
@@ -49,7 +49,7 @@ async function run(engine: string, program: string): Promise<Run> {
   await Deno.remove(rows).catch(() => {});
   const scan = { range: `${FIRST}/${32 - Math.log2(targets)}`, port: PORT, engine };
   const outputs = ["--format", options.format, "--output", rows, "--metadata-file", metadata];
-  const child = start(near(pingScan(scan, outputs)));
+  const child = start(near(bareScan(scan, outputs)));
   let last = { peak: 0, cpu: 0 };
   for await (const taken of takenUntilEnd(child, 50)) last = taken;
   const { code } = await child.status;

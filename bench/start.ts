@@ -11,7 +11,7 @@
  * the least time of a scan beyond that. `to base` is the median divided by that of the base.
  */
 import { readOptions } from "./shared/options.ts";
-import { pingScan, start } from "./shared/processes.ts";
+import { bareScan, start } from "./shared/processes.ts";
 import { median, table } from "./shared/table.ts";
 import { inTurns } from "./shared/turns.ts";
 
@@ -48,7 +48,7 @@ function commandOf(name: string, port: number): string[] {
   if (name === FLOOR) return ["deno", "eval", "1"];
   const sender = name.replace(BASE, "") as keyof typeof SENDERS;
   const [engine] = sender.split(",");
-  const scan = pingScan({ range: "127.0.0.1", port, engine, threads: SENDERS[sender] }, []);
+  const scan = bareScan({ range: "127.0.0.1", port, engine, threads: SENDERS[sender] }, []);
   return scan.map((word) => word === MAIN && name.startsWith(BASE) ? options.base : word);
 }
 

@@ -7,7 +7,7 @@
  * datagrams.
  */
 import { beFarEnd, joinNear, NEAR, near, system } from "./namespaces.ts";
-import { pingScan, runTimed } from "./processes.ts";
+import { bareScan, runTimed } from "./processes.ts";
 import { median } from "./table.ts";
 import { inTurns } from "./turns.ts";
 
@@ -75,43 +75,90 @@ async function measure(command: readonly string[]): Promise<Run> {
 export interface Summary extends Run {
   /** The rates of all rounds. */
   readonly rates: readonly number[];
+  /** The processor times of all rounds. */
+  readonly cpus: readonly number[];
+  /** The numbers of datagrams that arrived in all rounds. */
+  readonly arrivals: readonly number[];
 }
 
-/** Measures programs alternately. The first run of each is not counted. */
+/**
+ * Measures programs alternately.
+ *
+ * @param uncounted Number of runs of each program before those that are counted. Default: 1.
+ */
 export async function takeTurns(
   programs: ReadonlyMap<string, readonly string[]>,
   rounds: number,
+  uncounted = 1,
 ): Promise<Map<string, Summary>> {
   const names = [...programs.keys()];
-  const runs = await inTurns(names, rounds + 1, async (name, round) => {
+  const runs = await inTurns(names, rounds + uncounted, async (name, round) => {
     const run = await measure(programs.get(name)!);
-    console.error(`round ${round - 1}: ${name} ${Math.round(run.rate)}/s`);
+    console.error(`round ${round - uncounted}: ${name} ${Math.round(run.rate)}/s`);
     return run;
   });
-  return new Map([...runs].map(([name, [, ...counted]]) => [name, summaryOf(counted)]));
+  return new Map([...runs].map(([name, all]) => [name, summaryOf(all.slice(uncounted))]));
 }
 
 function summaryOf(runs: readonly Run[]): Summary {
   const rates = runs.map(({ rate }) => rate);
+  const cpus = runs.map(({ cpu }) => cpu);
+  const arrivals = runs.map(({ arrived }) => arrived);
   return {
     rates,
     rate: median(rates),
-    cpu: median(runs.map(({ cpu }) => cpu)),
-    arrived: Math.min(...runs.map(({ arrived }) => arrived)),
+    cpus,
+    cpu: median(cpus),
+    arrivals,
+    arrived: Math.min(...arrivals),
   };
 }
 
-/** The median of the ratios of two programs in each round. */
-export function ratio(summaries: ReadonlyMap<string, Summary>, name: string, by: string): number {
-  const [a, b] = [summaries.get(name)!, summaries.get(by)!];
-  return median(a.rates.map((rate, i) => rate / b.rates[i]));
+/** The rate of a program in each round, divided by that of the fastest of some programs. */
+export function ratios(
+  summaries: ReadonlyMap<string, Summary>,
+  name: string,
+  ...by: readonly string[]
+): number[] {
+  const fastest = (i: number) => Math.max(...by.map((one) => summaries.get(one)!.rates[i]));
+  return summaries.get(name)!.rates.map((rate, i) => rate / fastest(i));
+}
+
+/** The median of these ratios. */
+export function ratio(
+  summaries: ReadonlyMap<string, Summary>,
+  name: string,
+  ...by: readonly string[]
+): number {
+  return median(ratios(summaries, name, ...by));
 }
 
 /** The command line of a complete scan without caps, with a rate that no machine reaches. */
-export function scanWith(engine: string, threads: number, targets: number): string[] {
+export function scanWith(
+  engine: string,
+  threads: number,
+  targets: number,
+  { protocol = "raknet", port = PORT } = {},
+): string[] {
   const range = `${FIRST}/${32 - Math.log2(targets)}`;
-  const scan = { range, port: PORT, engine, threads, cooldown: "100ms" };
-  return pingScan(scan, ["--format", "hostport"]);
+  const scan = { range, port, protocol, engine, threads, cooldown: "100ms" };
+  return bareScan(scan, ["--format", "hostport"]);
+}
+
+/** An engine with a number of sender threads. */
+export interface Entrant {
+  readonly engine: string;
+  readonly threads: number;
+}
+
+/** Engines with each number of sender threads; `portable` has no sender threads. */
+export function overThreads(
+  engines: readonly string[],
+  numbers: readonly number[],
+): Entrant[] {
+  return engines.flatMap((engine) =>
+    (engine === "portable" ? [0] : numbers).map((threads) => ({ engine, threads }))
+  );
 }
 
 /** The name of a program, with its number of sender threads if it has any. */

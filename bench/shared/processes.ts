@@ -92,10 +92,12 @@ export function scanCommand(options: readonly string[], engine = "portable"): st
   return [...programWords(name), "scan", "--quiet", "--engine", name, ...sending, ...options];
 }
 
-/** A sweep of a range: one RakNet ping per target, without caps. */
-export interface PingScan {
+/** A sweep of a range: one probe per target, without caps. */
+export interface BareScan {
   readonly range: string;
   readonly port: number;
+  /** The protocol of the probes. Default: `raknet`. */
+  readonly protocol?: string;
   readonly engine: string;
   /** Number of sender threads. Default: 0. */
   readonly threads?: number | string;
@@ -106,14 +108,15 @@ export interface PingScan {
 }
 
 /** The command line of such a sweep. */
-export function pingScan(
-  { range, port, engine, threads = 0, rate = "1000M", cooldown = "1s" }: PingScan,
+export function bareScan(
+  { range, port, protocol = "raknet", engine, threads = 0, rate = "1000M", cooldown = "1s" }:
+    BareScan,
   more: readonly string[],
 ): string[] {
   const caps = "--net-rate off --host-rate off --retries 0 --no-follow --i-have-permission";
   const isGiven = engine === "portable" || engine.includes("+");
   const threading = isGiven ? "" : ` --threads ${threads}`;
-  const options = `--protocol raknet --ports ${port} --rate ${rate} --cooldown ${cooldown}`;
+  const options = `--protocol ${protocol} --ports ${port} --rate ${rate} --cooldown ${cooldown}`;
   return scanCommand([range, ...`${options} ${caps}${threading}`.split(" "), ...more], engine);
 }
 

@@ -1,4 +1,7 @@
-/** Command lines of masscan and zmap that send what blocksweep sends: one RakNet ping per target. */
+/**
+ * Command lines of masscan and zmap that send what blocksweep sends: one RakNet ping, or one SYN
+ * packet, per target.
+ */
 import { NEAR } from "./namespaces.ts";
 
 /**
@@ -13,6 +16,8 @@ const RATE = "100000000";
 
 /** A sweep with masscan or zmap. */
 export interface PeerSweep {
+  /** What is sent: a RakNet ping or a SYN packet. Default: `udp`. */
+  readonly transport?: "udp" | "tcp";
   readonly range: string;
   readonly port: number;
   /** The gateway's MAC. */
@@ -25,21 +30,22 @@ export interface PeerSweep {
 
 /** The command line of masscan. With `--wait 0`, masscan would never end. */
 export async function masscan(sweep: PeerSweep): Promise<string[]> {
-  const { range, port, gateway, folder, output } = sweep;
+  const { transport = "udp", range, port, gateway, folder, output } = sweep;
   const payloads = `${folder}/payloads`;
   await Deno.writeTextFile(payloads, `udp ${port} "${PING.replaceAll(/../g, "\\x$&")}"\n`);
   const link = `--interface ${NEAR.interface} --router-mac ${gateway} --source-ip ${NEAR.address}`;
-  const options =
-    `-pU:${port} --nmap-payloads ${payloads} --rate ${RATE} --wait 1 --source-port 40000`;
+  const probe = transport === "udp" ? `-pU:${port} --nmap-payloads ${payloads}` : `-p${port}`;
+  const options = `${probe} --rate ${RATE} --wait 1 --source-port 40000`;
   return `masscan ${range} ${options} ${link} -oL ${output}`.split(" ");
 }
 
 /** The command line of zmap with a number of threads. */
 export async function zmap(sweep: PeerSweep, threads: number): Promise<string[]> {
-  const { range, port, gateway, folder, output } = sweep;
+  const { transport = "udp", range, port, gateway, folder, output } = sweep;
   const nobody = `${folder}/nobody`;
   await Deno.writeTextFile(nobody, "");
   const link = `-i ${NEAR.interface} -G ${gateway} -S ${NEAR.address}`;
-  const options = `-M udp -p ${port} --probe-args=hex:${PING} -r ${RATE} -T ${threads} -c 1`;
+  const probe = transport === "udp" ? `-M udp --probe-args=hex:${PING}` : "-M tcp_synscan";
+  const options = `${probe} -p ${port} -r ${RATE} -T ${threads} -c 1`;
   return `zmap --quiet ${options} ${link} -b ${nobody} -f saddr -o ${output} ${range}`.split(" ");
 }

@@ -13,7 +13,7 @@
  * status file.
  */
 import { joinNear, near } from "../shared/namespaces.ts";
-import { pingScan, start, takenBy } from "../shared/processes.ts";
+import { bareScan, start, takenBy } from "../shared/processes.ts";
 import { build, respond } from "../shared/responders.ts";
 import { table } from "../shared/table.ts";
 import type { Case } from "./case.ts";
@@ -100,7 +100,7 @@ async function measure(
     rate,
     cooldown: "2s",
   };
-  const child = start(near(pingScan(scan, ["--output", rows, "--status-file", status])));
+  const child = start(near(bareScan(scan, ["--output", rows, "--status-file", status])));
   let ended = false;
   void child.status.then(() => ended = true);
   const resident: number[] = [];

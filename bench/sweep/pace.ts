@@ -10,7 +10,7 @@
  * with the expected number in 2 ms and with a batch of 256.
  */
 import { joinNear, near } from "../shared/namespaces.ts";
-import { pingScan, runTimed } from "../shared/processes.ts";
+import { bareScan, runTimed } from "../shared/processes.ts";
 import { build } from "../shared/responders.ts";
 import { table } from "../shared/table.ts";
 import type { Case } from "./case.ts";
@@ -52,7 +52,7 @@ export const pace: Case = {
         const probes = Math.max(rate * Number(seconds), 2 * ROW);
         const scan = { range: RANGE, port: PORT, engine, threads, rate, cooldown: "100ms" };
         const more = ["--max-targets", `${probes}`, "--format", "hostport"];
-        const times = await arrivals(program, pingScan(scan, more), probes);
+        const times = await arrivals(program, bareScan(scan, more), probes);
         lines.push(measured(engine, rate, times));
         console.error(lines.at(-1)!.join("  "));
       }

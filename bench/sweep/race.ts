@@ -10,7 +10,7 @@
  * all rounds. `by masscan` is the median time divided by that of masscan.
  */
 import { joinNear, near, system } from "../shared/namespaces.ts";
-import { pingScan } from "../shared/processes.ts";
+import { bareScan } from "../shared/processes.ts";
 import { build, respond } from "../shared/responders.ts";
 import { masscan, zmap } from "../shared/scanners.ts";
 import { median, table } from "../shared/table.ts";
@@ -80,7 +80,7 @@ async function programs(
   const commands = new Map(
     options.engines.split(",").map((engine) => [
       `ours, ${engine}`,
-      pingScan({ range: RANGE, port: PORT, engine }, ["--format", "hostport"]),
+      bareScan({ range: RANGE, port: PORT, engine }, ["--format", "hostport"]),
     ]),
   );
   for (const name of options.peers.split(",").filter((name) => name !== "")) {

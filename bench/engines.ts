@@ -43,7 +43,7 @@ import {
   takeTurns,
   titled,
 } from "./shared/link.ts";
-import { NEAR, system } from "./shared/namespaces.ts";
+import { murmur, NEAR, system } from "./shared/namespaces.ts";
 import { readOptions } from "./shared/options.ts";
 import { masscan, zmap } from "./shared/scanners.ts";
 import { table } from "./shared/table.ts";
@@ -114,23 +114,6 @@ async function againstScanners(folder: string): Promise<Contest> {
   }
   const masscans = new Map([...programs.keys()].map((name) => [name, "masscan"]));
   return { programs, ratios: { "by masscan": masscans, "by zmap": zmaps } };
-}
-
-/**
- * Sends ten datagrams per second to the near end, because masscan ends only when a datagram
- * arrives.
- */
-function murmur(): Disposable {
-  const socket = Deno.listenDatagram({ transport: "udp", hostname: NEAR.gateway, port: 0 });
-  const hostname = NEAR.gateway.replace(/\d+$/, "255");
-  const everybody: Deno.NetAddr = { transport: "udp", hostname, port: 9 };
-  const timer = setInterval(() => void socket.send(new Uint8Array(1), everybody), 100);
-  return {
-    [Symbol.dispose]() {
-      clearInterval(timer);
-      socket.close();
-    },
-  };
 }
 
 function print(summaries: ReadonlyMap<string, Summary>, { ratios }: Contest): void {

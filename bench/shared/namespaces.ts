@@ -73,3 +73,20 @@ export async function joinNear(targets: string, isLocal: boolean): Promise<Async
     },
   };
 }
+
+/**
+ * Sends ten datagrams per second to the near end, because masscan ends only when a datagram
+ * arrives.
+ */
+export function murmur(): Disposable {
+  const socket = Deno.listenDatagram({ transport: "udp", hostname: NEAR.gateway, port: 0 });
+  const hostname = NEAR.gateway.replace(/\d+$/, "255");
+  const everybody: Deno.NetAddr = { transport: "udp", hostname, port: 9 };
+  const timer = setInterval(() => void socket.send(new Uint8Array(1), everybody), 100);
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      socket.close();
+    },
+  };
+}

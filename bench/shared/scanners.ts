@@ -26,16 +26,26 @@ export interface PeerSweep {
   readonly folder: string;
   /** The path of the results; `-` for standard output. */
   readonly output: string;
+  /** Of masscan: the time that it waits for replies, seconds. Default: 1. */
+  readonly wait?: number;
+  /** Packets per second. Default: more than any machine reaches. */
+  readonly rate?: string;
+  /** Of masscan: its source address. Default: that of the near end. */
+  readonly source?: string;
 }
 
 /** The command line of masscan. With `--wait 0`, masscan would never end. */
 export async function masscan(sweep: PeerSweep): Promise<string[]> {
   const { transport = "udp", range, port, gateway, folder, output } = sweep;
+  const { wait = 1, rate = RATE, source = NEAR.address } = sweep;
   const payloads = `${folder}/payloads`;
   await Deno.writeTextFile(payloads, `udp ${port} "${PING.replaceAll(/../g, "\\x$&")}"\n`);
-  const link = `--interface ${NEAR.interface} --router-mac ${gateway} --source-ip ${NEAR.address}`;
-  const probe = transport === "udp" ? `-pU:${port} --nmap-payloads ${payloads}` : `-p${port}`;
-  const options = `${probe} --rate ${RATE} --wait 1 --source-port 40000`;
+  const link = `--interface ${NEAR.interface} --router-mac ${gateway} --source-ip ${source}`;
+  // over TCP another port each time: hosts may still have connections of the last one
+  const probe = transport === "udp"
+    ? `-pU:${port} --nmap-payloads ${payloads} --source-port 40000`
+    : `-p${port}`;
+  const options = `${probe} --rate ${rate} --wait ${wait}`;
   return `masscan ${range} ${options} ${link} -oL ${output}`.split(" ");
 }
 

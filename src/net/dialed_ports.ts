@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Endpoint } from "../core/address.ts";
+import { type Endpoint, endpointKey } from "../core/address.ts";
 import { sleep } from "./clock.ts";
 import { HeldReplies } from "./dialed/held_replies.ts";
 import { PortBatch } from "./dialed/port_batch.ts";
@@ -73,6 +73,8 @@ export class DialedPorts implements PortSocket<PortBatch> {
   readonly #options: PortSocketOptions;
   /** Number of connections that wait for a reply. */
   #connecting = 0;
+  /** The keys of their endpoints. */
+  readonly #endpoints = new Set<number | bigint>();
   /** Number of probes that wait for a descriptor or for the gate after their flush has ended. */
   #late = 0;
   /** Maximum number of connections that may wait now. */
@@ -105,6 +107,10 @@ export class DialedPorts implements PortSocket<PortBatch> {
 
   get pending(): number {
     return this.#connecting + this.#late;
+  }
+
+  hasPending(endpoint: Endpoint): boolean {
+    return this.#endpoints.has(endpointKey(endpoint));
   }
 
   batch(_template: Template, _capacity: number): PortBatch {
@@ -180,7 +186,9 @@ export class DialedPorts implements PortSocket<PortBatch> {
     attempt.clock = attempt.stamp + waited >>> 0;
     attempt.burst = burst;
     const wave = this.#waves.join(now);
+    const key = endpointKey(attempt.to);
     this.#connecting++;
+    this.#endpoints.add(key);
     let outcome: Stream | ConnectFailure | "kept back" | undefined;
     try {
       const { signal } = wave.controller;
@@ -190,6 +198,7 @@ export class DialedPorts implements PortSocket<PortBatch> {
       else this.#closed.reject(error);
     }
     this.#connecting--;
+    this.#endpoints.delete(key);
     this.#waves.leave(wave);
     if (outcome !== undefined) this.#settle(attempt, outcome);
     if (this.#change !== undefined) this.#changed();

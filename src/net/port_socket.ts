@@ -15,6 +15,7 @@ export type PortState = "open" | "refused" | "unreachable";
 
 /** A reply to a SYN packet. The object is valid until the receiver returns. */
 export interface PortReply {
+  /** What it shows about the port. */
   readonly state: PortState;
   /** The token that the reply repeats, or that the socket kept with the connection: 32 bits, unsigned. */
   readonly token: number;
@@ -37,6 +38,8 @@ export interface PortSocket<B extends Batch = Batch> extends ProbeSocket<B> {
    * replies may arrive at any time.
    */
   readonly pending: number | undefined;
+  /** Whether a probe of an endpoint waits for a reply. Default: the socket does not know. */
+  hasPending?(endpoint: Endpoint): boolean;
   /**
    * Delivers every reply to the receiver.
    *

@@ -12,6 +12,7 @@ import { STREAM_LIMITS } from "../net/stream_link.ts";
 import type { OfflineReason } from "../store/events/watch_event.ts";
 import type { EarlyStop } from "./early_stop.ts";
 import type { ScanSetup } from "./scan_setup.ts";
+import { acceptedSyns } from "./scan_state.ts";
 import { noNetwork } from "./sweep_stage/socket_counts.ts";
 import type { KnownWitness, Look, QueryResult, Witness } from "./witnesses.ts";
 
@@ -223,13 +224,14 @@ export class OwnNetwork {
   #read(): Look {
     const { state, clock } = this.#options.io;
     const { replies: { valid, canary }, sent, refused, errors, tcp } = state;
-    const { open, refused: closed, timeout } = tcp.counts;
+    const { counts } = tcp;
     return {
       at: clock.now(),
-      replied: valid + canary + open + closed,
-      begun: sent + refused + tcp.sent,
-      accepted: sent + open + closed + timeout,
-      refused: noNetwork(Object.entries(errors)) + tcp.refused,
+      replied: valid + canary + counts.open + counts.refused + counts.canary,
+      begun: sent + refused + tcp.sent + tcp.refused,
+      // between two updates of the pending number the sum may be too low
+      accepted: Math.max(this.#last?.accepted ?? 0, sent + acceptedSyns(tcp)),
+      refused: noNetwork(Object.entries(errors)) + tcp.unrouted,
     };
   }
 

@@ -5,6 +5,7 @@
  */
 import { GAP_MS } from "../inspect/interview.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { SYN_PROBE } from "../protocols/syn_probe.ts";
 import { isLastAt } from "../protocols/usual_ports.ts";
 import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../sweep/passes.ts";
 import type { ProbeKind } from "../sweep/probe_kind.ts";
@@ -28,7 +29,7 @@ export interface ScanPasses {
   readonly detectionPasses: readonly DetectionPass[];
   /** Passes of UDP probes. */
   readonly udp: readonly Pass[];
-  /** Passes of TCP connections, concurrent with the UDP passes. */
+  /** Passes of SYN packets, concurrent with the UDP passes. */
   readonly tcp: readonly Pass[];
 }
 
@@ -38,6 +39,8 @@ export interface PassPlan extends ScanPasses {
   readonly kinds: readonly ProbeKind[];
   /** All kinds of probes, including those of the detecting passes. */
   readonly allKinds: readonly ProbeKind[];
+  /** The kinds of probes of the protocols over TCP. */
+  readonly tcpKinds: readonly ProbeKind[];
   /** Pause between passes, milliseconds. Servers have this time to reply. */
   readonly gapMs: number;
 }
@@ -84,6 +87,8 @@ export function planScanPasses(input: PassPlanInput): PassPlan {
     ...passes,
     kinds: kindsOf(protocols, allProtocols),
     allKinds: kindsOf([...new Set([...suppressors, ...protocols])], allProtocols),
+    tcpKinds: protocols.filter(({ transport }) => transport === "tcp")
+      .map((protocol) => ({ ...kindOf(protocol, allProtocols), probe: SYN_PROBE })),
     gapMs: suppresses ? Math.max(GAP_MS, timeoutMs) : GAP_MS,
   };
 }
@@ -110,11 +115,11 @@ function probed(protocols: readonly Protocol[]): Protocol[] {
  * protocols.
  */
 function kindsOf(protocols: readonly Protocol[], allProtocols: readonly Protocol[]): ProbeKind[] {
-  return probed(protocols).map(({ name, probe }) => ({
-    protocol: name,
-    probe: probe!,
-    kind: allProtocols.findIndex((other) => other.name === name),
-  }));
+  return probed(protocols).map((one) => ({ ...kindOf(one, allProtocols), probe: one.probe! }));
+}
+
+function kindOf({ name }: Protocol, allProtocols: readonly Protocol[]): Omit<ProbeKind, "probe"> {
+  return { protocol: name, kind: allProtocols.findIndex((other) => other.name === name) };
 }
 
 /** Counts the positions of all passes, and those that an earlier run of the scan visited. */

@@ -13,6 +13,8 @@ import { Demultiplexer } from "../net/demultiplexer.ts";
 import { Throttle } from "../net/throttle.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { ProbeWindow } from "../sweep/probe_window.ts";
+import { AskedPorts } from "../sweep/asked_ports.ts";
+import type { PortReceiver } from "../sweep/port_receiver.ts";
 import { Receiver, type ReceiverOptions } from "../sweep/receiver.ts";
 import { familiesOf } from "../targets/compose.ts";
 import type { AdaptiveSweep } from "./adaptive/adaptive_sweep.ts";
@@ -22,10 +24,12 @@ import { EarlyStop, endReason } from "./early_stop.ts";
 import { Aliases } from "./inspect_stage/aliases.ts";
 import { InspectStage } from "./inspect_stage/inspect_stage.ts";
 import { KnownServerStage } from "./inspect_stage/known_server_stage.ts";
+import { PortQueries } from "./inspect_stage/port_queries.ts";
 import { SightingAdmission } from "./inspect_stage/sighting_admission.ts";
 import { SightingQueue } from "./inspect_stage/sighting_queue.ts";
 import { OptOutRecorder } from "./opt_outs/opt_out_recorder.ts";
 import { countPositions, type PassPlan, planScanPasses } from "./pass_plan.ts";
+import { seedOf } from "./random_numbers.ts";
 import { RowMaker } from "./rows/row_maker.ts";
 import { ThreadStart } from "./rows/thread_start.ts";
 import { ScanConnections } from "./scan_connections.ts";
@@ -33,6 +37,7 @@ import type { GivenScan, ScanEnd, ScanLimits, ScanSetup } from "./scan_setup.ts"
 import { refusedTransports } from "./scan_state.ts";
 import { makeTables, type ScanTables } from "./scan_tables.ts";
 import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
+import { ScanPorts } from "./sweep_stage/scan_ports.ts";
 import { SkippedTargets } from "./sweep_stage/skipped_targets.ts";
 import { SocketCounts } from "./sweep_stage/socket_counts.ts";
 import { TcpSweep } from "./sweep_stage/tcp_sweep.ts";
@@ -55,8 +60,9 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
   const plan = planScanPasses(options);
   countPositions(plan, options);
   const tables = makeTables(options, demultiplexer, stop);
+  await using ports = new ScanPorts(options, plan, tables);
   const adaptive = options.adaptive && await import("./adaptive/adaptive_sweep.ts");
-  const stages = makeStages(options, plan, tables, { demultiplexer, throttle, adaptive });
+  const stages = makeStages(options, plan, tables, { demultiplexer, ports, throttle, adaptive });
   using _write = stages.write;
   const { optedOut, signals, uninspected } = tables;
   hooks?.onStart?.({
@@ -64,7 +70,7 @@ export async function runScan(given: GivenScan): Promise<ScanEnd> {
     optOutRanges: (ranges) =>
       optedOut.addRanges(ranges, [...signals.addresses, ...uninspected.addresses]),
   });
-  const running = runStages(tables, stages, demultiplexer);
+  const running = runStages(tables, stages, demultiplexer, ports);
   const endSaving = saveEachSecond(options, tables, stages);
   const marks = marksAtEnd(await running, options);
   stop.end();
@@ -97,6 +103,8 @@ function marksAtEnd(marks: Marks, { order: { from }, io: { state } }: ScanSetup)
 /** The stages of a scan. */
 interface Stages {
   readonly receiver: Receiver;
+  readonly portReceiver: PortReceiver;
+  readonly queries: PortQueries;
   readonly sightings: SightingQueue;
   readonly optOuts: OptOutRecorder;
   readonly udp: UdpSweep;
@@ -114,8 +122,9 @@ function makeStages(
   options: ScanSetup,
   plan: PassPlan,
   tables: ScanTables,
-  { demultiplexer, throttle, adaptive: code }: {
+  { demultiplexer, ports, throttle, adaptive: code }: {
     readonly demultiplexer: Demultiplexer;
+    readonly ports: ScanPorts;
     readonly throttle: Throttle;
     readonly adaptive: typeof import("./adaptive/adaptive_sweep.ts") | undefined;
   },
@@ -130,14 +139,30 @@ function makeStages(
     new code.DiscoveredServers(adaptive.protocols, adaptive.earlier, tables.filter);
   const admission = new SightingAdmission(sightings, tables, io.state, optOuts, found);
   const window = new ProbeWindow(sockets);
-  const lossAndRate = new LossAndRate(options, tables, { sockets, throttle, kinds: plan.kinds });
+  const lossAndRate = new LossAndRate(options, tables, {
+    sockets: [...sockets, ...ports.sockets],
+    throttle,
+    kinds: [...plan.kinds, ...plan.tcpKinds],
+  });
   const skipped = new SkippedTargets(tables, plan.kinds, found);
   const connections = new ScanConnections(options, tables, throttle);
   const probing = { sockets, throttle, window, skipped, sightings, lossAndRate };
-  const connecting = { throttle, connections, skipped, sightings, admission, optOuts };
+  const seed = seedOf(io.random);
+  const asked = new AskedPorts(plan.tcpKinds.map(({ protocol }) => protocol), seed, tables.filter);
+  const queries = new PortQueries(options, tables, {
+    ...{ connections, asked, admission, optOuts },
+    isPending: (peer) => ports.isPending(peer),
+  });
+  const connecting = {
+    sockets: ports.sockets,
+    throttle,
+    window: new ProbeWindow(ports.sockets),
+    skipped: new SkippedTargets(tables, [], found),
+    ...{ asked, queries, sightings, lossAndRate },
+  };
   const rows = write;
-  const interviewing = { demultiplexer, connections, sightings, rows, lossAndRate, optOuts, found };
-  const inspect = new InspectStage(options, tables, interviewing);
+  const interviewing = { demultiplexer, connections, queries, sightings, optOuts };
+  const inspect = new InspectStage(options, tables, { ...interviewing, rows, lossAndRate, found });
   tables.network.lastTo = (address) => throttle.lastTo(address);
   tables.network.query = (witness) => inspect.query(witness);
   const udp = new UdpSweep(options, plan, tables, probing);
@@ -149,6 +174,8 @@ function makeStages(
       sightings: admission,
       optOuts,
     }),
+    portReceiver: ports.receiver({ asked, queries, lossAndRate, window: connecting.window }),
+    queries,
     sightings,
     optOuts,
     udp,
@@ -158,7 +185,7 @@ function makeStages(
     known: new KnownServerStage(options, tables, sightings),
     inspect,
     write,
-    socketCounts: new SocketCounts(options, sockets),
+    socketCounts: new SocketCounts(options, sockets, ports.sockets),
   };
 }
 
@@ -231,8 +258,9 @@ async function runPasses(
 /** Runs the stages until they end, in their order. Returns the marks after the passes. */
 async function runStages(
   { stop, floods, network }: ScanTables,
-  { receiver, sightings, optOuts, udp, tcp, adaptive, known, inspect, write, socketCounts }: Stages,
+  { receiver, portReceiver, queries, sightings, optOuts, udp, tcp, adaptive, ...others }: Stages,
   demultiplexer: Demultiplexer,
+  ports: ScanPorts,
 ): Promise<Marks> {
   let isOver = false;
   let isEnded = false;
@@ -244,6 +272,9 @@ async function runStages(
     () => sightings.whenReadable,
     (from) => floods.surplus(from),
   ).catch((error) => stop.fail(error));
+  ports.listen(portReceiver, () => queries.whenReadable ?? sightings.whenReadable)
+    .catch((error) => stop.fail(error));
+  const { known, inspect, write, socketCounts } = others;
   const inspecting = inspect.run();
   const sweeping = Promise.all([
     adaptive === undefined ? runPasses(stop, udp, tcp) : stop.guard(() => adaptive.run(), START),
@@ -252,8 +283,10 @@ async function runStages(
   socketCounts.start();
   network.start();
   const [marks] = await sweeping;
-  await demultiplexer.drained();
+  await Promise.all([demultiplexer.drained(), ports.drained()]);
   isOver = true; // the cooldown is over
+  ports.end();
+  await queries.idle();
   await inspect.drain();
   await inspecting;
   network.end();

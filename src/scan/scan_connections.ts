@@ -1,10 +1,9 @@
 /**
- * The connections of a scan: those of its passes, and those of its interviews.
+ * The connections of a scan: those that query open ports, and those of its interviews.
  *
  * @module
  */
-import { type Endpoint, endpointKey, family } from "../core/address.ts";
-import type { Outcome } from "../core/record.ts";
+import { type Endpoint, family } from "../core/address.ts";
 import { ConnectionSlots } from "../net/connection_slots.ts";
 import type { Link } from "../net/socket.ts";
 import { STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../net/stream_link.ts";
@@ -22,12 +21,9 @@ export const MAX_OF_HOST = 4;
 export class ScanConnections {
   /** Limits the number of open connections. */
   readonly slots: ConnectionSlots;
-  /** The dialer, the limits and the timeouts of connections, and those of the sweep's. */
+  /** The dialer, the limits and the timeouts of connections. */
   readonly link: StreamLinkOptions;
-  readonly sweepLink: StreamLinkOptions;
   readonly #ports: ScanSetup["targets"]["ports"];
-  /** The visits of the sweep that have not ended, by the keys of their endpoints. */
-  readonly #visits = new Map<number | bigint, Visit>();
 
   /** Prepares the limits and timeouts; it opens no connection. */
   constructor(
@@ -47,38 +43,6 @@ export class ScanConnections {
       onShortage: () => this.slots.reduceLimit(), // from now on, fewer connections are open at once
       shortage,
     };
-    const connectMs = this.link.limits.sweepConnectMs;
-    this.sweepLink = { ...this.link, limits: { ...this.link.limits, connectMs } };
-  }
-
-  /**
-   * Runs a visit of the sweep. While it runs, {@linkcode underway} returns its outcome.
-   *
-   * @param run Connects to the peer, and queries it.
-   */
-  async visit<T>(
-    peer: Endpoint,
-    protocol: string,
-    run: () => Promise<T | Outcome<unknown>>,
-  ): Promise<T | Outcome<unknown>> {
-    const key = endpointKey(peer);
-    const ended = run();
-    const outcome = ended.then((one) => isOutcome(one) ? one : undefined, () => undefined);
-    this.#visits.set(key, { protocol, outcome });
-    try {
-      return await ended;
-    } finally {
-      this.#visits.delete(key);
-    }
-  }
-
-  /**
-   * The outcome of a visit that has not ended; `undefined`: there is no such visit, or it got no
-   * connection. An interview that uses it opens no second connection beside the one of the visit.
-   */
-  async underway(peer: Endpoint, protocol: string): Promise<Outcome<unknown> | undefined> {
-    const visit = this.#visits.get(endpointKey(peer));
-    return visit?.protocol === protocol ? await visit.outcome : undefined;
   }
 
   /**
@@ -105,14 +69,4 @@ export class ScanConnections {
       onClose,
     });
   }
-}
-
-/** A visit of the sweep: its protocol, and its outcome once it has ended. */
-interface Visit {
-  readonly protocol: string;
-  readonly outcome: Promise<Outcome<unknown> | undefined>;
-}
-
-function isOutcome(ended: unknown): ended is Outcome<unknown> {
-  return typeof ended === "object";
 }

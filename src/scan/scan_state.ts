@@ -10,6 +10,7 @@ import type { AdaptiveReport } from "./adaptive/adaptive_report.ts";
 import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.ts";
 import type { OfflineReason } from "../store/events/watch_event.ts";
 import type { RateReport } from "../sweep/rate/rate_search.ts";
+import { noPorts, type PortCounts } from "../sweep/port_receiver.ts";
 import { noReplies, type ReplyCounts } from "../sweep/reply_counts.ts";
 
 /** Maximum number of hosts that one line of output names. */
@@ -24,9 +25,8 @@ export interface OmittedEndpoint {
 }
 
 /**
- * Why a scan ended. `"incomplete"`: all passes ran, but some targets were not probed or some
- * servers were not inspected, because no descriptor was free; or the system refused every probe
- * over UDP.
+ * Why a scan ended. `"incomplete"`: all passes ran, but some servers were not inspected, because no
+ * descriptor was free; or the system refused every probe over UDP or TCP.
  */
 export type EndReason =
   | "done"
@@ -44,27 +44,17 @@ export interface Outage {
   readonly reason: OfflineReason;
 }
 
-/** Numbers of TCP connections by outcome. */
-export interface StreamCounts {
-  /** Connections that were established. */
-  open: number;
-  /** Connections that the peer refused: the port is closed. */
-  refused: number;
-  /** Connections to peers that a router, or this machine, reported as unreachable. */
-  unreachable: number;
-  /** Connections that timed out. */
-  timeout: number;
-  /** Connections for which this machine had no descriptor or port left. */
-  failed: number;
-  /** Open connections with a valid reply in the probed protocol. */
+/** Numbers of replies to SYN packets, and of the queries of open ports, by outcome. */
+export interface StreamCounts extends PortCounts {
+  /** Open ports with a valid reply in the probed protocol. */
   valid: number;
-  /** Open connections with another reply. */
+  /** Open ports with another reply. */
   invalid: number;
-  /** Open connections that the peer closed without a status. */
+  /** Open ports that closed the connection without a status. */
   closed: number;
-  /** Open connections without a reply. */
+  /** Open ports without a reply to the query. */
   unresponsive: number;
-  /** Connections, pending or open, that were cancelled because their address opted out. */
+  /** Queries, pending or begun, that were cancelled because their address opted out. */
   cancelled: number;
 }
 
@@ -78,17 +68,19 @@ export interface PassCounts {
   position: number;
   /** Number of targets of the pass. */
   size: number;
-  /** Number of probes sent, or of connections started. */
+  /** Number of probes sent: datagrams, or SYN packets. */
   sent: number;
 }
 
 /** The counters of a scan's TCP sweep. */
 export interface StreamState extends PassCounts {
-  /** Targets for which no descriptor was free in any pass so far. */
-  unprobed: number;
-  /** Connections that the system refused to begin for lack of a route, those of interviews included. */
+  /** SYN packets that the system refused to send. */
   refused: number;
-  /** Numbers of TCP connections by outcome. */
+  /** Connections that the system refused to begin for lack of a route, those of interviews included. */
+  unrouted: number;
+  /** SYN packets that wait for a reply, if the engine knows their number. */
+  pending: number;
+  /** Numbers of replies and queries by outcome. */
   readonly counts: StreamCounts;
 }
 
@@ -166,21 +158,26 @@ export interface ScanState extends PassCounts {
 export function refusedTransports(
   { sent, refused, tcp }: Pick<ScanState, "sent" | "refused" | "tcp">,
 ): ("udp" | "tcp")[] {
-  const { open, refused: closed, timeout } = tcp.counts;
   return [
     ...(sent === 0 && refused > 0 ? ["udp" as const] : []),
-    ...(tcp.refused > 0 && open + closed + timeout === 0 ? ["tcp" as const] : []),
+    ...(tcp.refused + tcp.unrouted > 0 && acceptedSyns(tcp) === 0 ? ["tcp" as const] : []),
   ];
 }
 
-/** The counters of a scan without connections. */
+/** Number of SYN packets that the system has certainly sent. */
+export function acceptedSyns({ sent, pending, counts: { unreachable } }: StreamState): number {
+  return Math.max(0, sent - pending - unreachable);
+}
+
+/** Number of SYN packets without a reply. */
+export function silentSyns({ sent, pending, counts }: StreamState): number {
+  return Math.max(0, sent - pending - counts.open - counts.refused - counts.unreachable);
+}
+
+/** The counters of a scan without probes over TCP. */
 export function noStreams(): StreamCounts {
   return {
-    open: 0,
-    refused: 0,
-    unreachable: 0,
-    timeout: 0,
-    failed: 0,
+    ...noPorts(),
     valid: 0,
     invalid: 0,
     closed: 0,
@@ -214,8 +211,9 @@ export function newState(scanId: string, startedAt: number): ScanState {
       position: 0,
       size: 0,
       sent: 0,
-      unprobed: 0,
       refused: 0,
+      unrouted: 0,
+      pending: 0,
       counts: noStreams(),
     },
     replies: noReplies(),

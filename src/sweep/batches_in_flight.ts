@@ -278,7 +278,7 @@ export class BatchesInFlight {
       const counted = this.isStopped || isEnded ? 0 : visited;
       this.isStopped ||= isEnded || visited < all;
       this.visited += counted;
-      this.#options.onSent(counted, probes, refused);
+      this.#options.onSent(counted, probes, isEnded ? 0 : refused);
     }
   }
 

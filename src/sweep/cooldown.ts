@@ -87,7 +87,7 @@ export class Outstanding {
 export async function cooldown(
   clock: Clock,
   until: () => number,
-  outstanding: Outstanding,
+  outstanding: Pick<Outstanding, "some">,
 ): Promise<void> {
   for (;;) {
     const rest = until() - clock.now();

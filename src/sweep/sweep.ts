@@ -61,13 +61,18 @@ class ProbeVisitor implements PassVisitor {
 
 /** Options of {@linkcode sweep}, with those of its passes. */
 export interface SweepOptions extends ProbePassOptions {
+  /**
+   * Whether a probe waits for a reply, if the sockets know. Default: the endpoints that have not replied
+   * may still do so.
+   */
+  readonly isAwaiting?: () => boolean;
   /** Whether a cancelled sweep shortens the cooldown. Default: yes. */
   readonly skipsCooldown?: () => boolean;
 }
 
 /**
  * Runs the passes and waits for late replies: up to `cooldownMs` after the last probe, and only
- * while an endpoint that was probed within that time has not replied.
+ * while an endpoint that was probed within that time may still reply.
  *
  * @returns The final mark: the end of the last pass, unless cancelled. After a signal that shortens
  * the cooldown, late replies are awaited at most as long as the pause between two passes. The mark
@@ -81,9 +86,16 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
   const mark = await runPasses(options, visitor);
   const skipsCooldown = () => signal.aborted && (options.skipsCooldown?.() ?? true);
   const late = history.before(clock.now() - cooldownMs) ?? mark;
-  const outstanding = new Outstanding(late, mark, (pass) => sentPass(pass, options));
+  const outstanding = options.isAwaiting === undefined
+    ? new Outstanding(late, mark, (pass) => sentPass(pass, options))
+    : {
+      get some() {
+        return options.isAwaiting!();
+      },
+    };
   const waitMs = () => skipsCooldown() ? Math.min(gapMs, cooldownMs) : cooldownMs;
   await cooldown(clock, () => visitor.lastSent + waitMs(), outstanding);
+  if (options.isAwaiting?.() === false) return mark;
   return skipsCooldown() ? history.before(clock.now() - cooldownMs) ?? mark : mark;
 }
 

@@ -142,17 +142,17 @@ Deno.test("a slow disk slows a scan down, and no responder is lost", async () =>
 
 Deno.test("an interrupted scan is resumed at its mark", async () => {
   const controller = new AbortController();
-  const rates = { rate: 4000, netRate: undefined, hostRate: undefined };
+  const rates = { rate: 2000, netRate: undefined, hostRate: undefined };
   const first = await scanFleet({
     fleet: FLEET,
     rates,
     cooldownMs: 1000, // the time for late replies after an interruption
     signal: controller.signal,
-    prepare: (network) => void network.after(800, () => controller.abort()),
+    prepare: (network) => void network.after(2900, () => controller.abort()),
   });
   assertEquals(first.end.reason, "interrupted");
   assert(first.end.marks.udp.pass === 1 && first.end.marks.udp.position > 1000);
-  assert(first.end.marks.tcp.pass === 1 && first.end.marks.tcp.position > 1000);
+  assert(first.end.marks.tcp.pass === 1 && first.end.marks.tcp.position > 500);
   const ids = first.rows.map(({ host, port }) => ({ host, port }));
   const responders = first.hosts.map(({ endpoint }) => endpoint)
     .filter((endpoint) => ids.some((id) => serverId(id) === formatEndpoint(endpoint)));

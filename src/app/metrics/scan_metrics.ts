@@ -46,21 +46,27 @@ export function databaseFamilies(databases: readonly WrittenDatabase[], help: st
 /** The families of what a scan sends and receives. */
 function trafficFamilies(state: ScanState): Family[] {
   const { tcp } = state;
-  // `open` is left out: an open connection is also counted by its reply.
-  const { open: _, ...outcomes } = tcp.counts;
+  const { valid, invalid, closed, unresponsive, cancelled, ...synReplies } = tcp.counts;
   // An unverified reply moves to another class later, so the number of unverified ones can fall.
   const { unverified, ...classes } = state.replies;
   const labelled = (label: string, counts: object): Sample[] =>
     Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value }));
   return [
     counter("probes_sent", "Probes sent over UDP.", state.sent),
-    counter("probes_refused", "Probes that the system refused to send.", state.refused),
-    counter("connections_started", "TCP connections started.", tcp.sent),
+    counter("probes_refused", "Probes over UDP that the system refused to send.", state.refused),
+    counter("syn_packets_sent", "Probes sent over TCP: SYN packets.", tcp.sent),
+    counter("syn_packets_refused", "SYN packets that the system refused to send.", tcp.refused),
     metricFamily(
-      "connections",
+      "syn_replies",
       "counter",
-      "TCP connections by outcome.",
-      labelled("outcome", outcomes),
+      "Replies to SYN packets, by class.",
+      labelled("class", synReplies),
+    ),
+    metricFamily(
+      "open_ports",
+      "counter",
+      "Queries of open TCP ports, by outcome.",
+      labelled("outcome", { valid, invalid, closed, unresponsive, cancelled }),
     ),
     metricFamily(
       "replies",
@@ -88,11 +94,6 @@ function resultFamilies(state: ScanState): Family[] {
       state.noStatus,
     ),
     counter("servers_opted_out", "Servers that opted out.", state.optedOut),
-    gauge(
-      "targets_unprobed",
-      "TCP targets not probed for lack of descriptors.",
-      state.tcp.unprobed,
-    ),
     gauge(
       "servers_uninspected",
       "Servers not inspected for lack of descriptors.",

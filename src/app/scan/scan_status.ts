@@ -4,7 +4,7 @@
  * @module
  */
 import { formatAddress, formatEndpoint } from "../../core/address.ts";
-import type { ScanState } from "../../scan/scan_state.ts";
+import { type ScanState, silentSyns } from "../../scan/scan_state.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 
@@ -57,17 +57,21 @@ function adaptiveOf({ adaptive }: ScanState): Record<string, unknown> | null {
   };
 }
 
-/** The passes over TCP, and how their connections ended. */
-function connectionsOf({ tcp }: ScanState): Record<string, number> {
+/** The passes over TCP, the replies, and the queries of open ports. */
+function tcpOf({ tcp }: ScanState): Record<string, number> {
   return {
     pass: tcp.pass,
     passes: tcp.passes,
     position: tcp.position,
     pass_size: tcp.size,
-    connects: tcp.sent,
-    unprobed: tcp.unprobed,
-    ...tcp.counts,
+    probes_sent: tcp.sent,
+    ...tcpCounters(tcp),
   };
+}
+
+/** Replies to SYN packets and queries of open ports by outcome, and probes without a reply. */
+function tcpCounters(tcp: ScanState["tcp"]): Record<string, number> {
+  return { probes_refused: tcp.refused, silent: silentSyns(tcp), ...tcp.counts };
 }
 
 /** The members of a status file for losses by cause, and for replies, which databases have too. */
@@ -80,7 +84,7 @@ export function lossCounters(state: ScanState): Record<string, unknown> {
     uninspected: state.uninspected,
     replies: state.replies,
     floods: { datagrams: state.floods.datagrams },
-    tcp: { unprobed: state.tcp.unprobed, ...state.tcp.counts },
+    tcp: tcpCounters(state.tcp),
   };
 }
 
@@ -110,7 +114,7 @@ export function statusOf(state: ScanState): Record<string, unknown> {
     loss: lossOf(state),
     rate: rateOf(state),
     adaptive: adaptiveOf(state),
-    tcp: connectionsOf(state),
+    tcp: tcpOf(state),
     inspecting: state.inspecting,
     written: state.written,
     aliases: state.aliases,

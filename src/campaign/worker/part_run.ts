@@ -51,9 +51,10 @@ function whyIncomplete({ errors, refused, uninspected, tcp, outage }: ScanState)
       : "the scan is incomplete: no server replies any more, not even those that replied before";
   }
   const codes = Object.keys(errors).join(", ");
-  return `the scan is incomplete: ${countOf(refused, "probe")} refused by the system` +
-    `${codes === "" ? "" : ` (${codes})`}, ${countOf(tcp.unprobed, "target")} not probed and ` +
-    `${countOf(uninspected, "server")} not inspected for lack of descriptors`;
+  return `the scan is incomplete: ${countOf(refused + tcp.refused, "probe")} refused by the ` +
+    `system${codes === "" ? "" : ` (${codes})`} and ${
+      countOf(uninspected, "server")
+    } not inspected for lack of descriptors`;
 }
 
 /** How much of a part is done, as ` at 4 %`; empty before its size is known. */

@@ -159,14 +159,17 @@ function udpLine(state: ScanState, verbose: boolean): string {
     `; replies: ${listOf(valid, "valid", verbose ? all : brief, verbose)}`;
 }
 
-/** Connections over TCP by outcome. */
+/** Probes over TCP, the replies by class, and the queries of open ports by outcome. */
 function tcpLine(tcp: ScanState["tcp"], verbose: boolean): string {
-  const { open, valid, invalid, closed, unresponsive, timeout, ...others } = tcp.counts;
-  const without = { "closed without status": closed, unresponsive };
-  const outcomes = { invalid, ...without, ...others, "timed out": timeout };
-  const opened = verbose ? ` (${withCommas(open)} open)` : "";
-  return `TCP: started ${countOf(tcp.sent, "connection")}${opened}${passesText(tcp, verbose)}: ` +
-    `${listOf(valid, "valid", outcomes, verbose)}`;
+  const { open, valid, invalid, closed, unresponsive, cancelled, ...replies } = tcp.counts;
+  const { refused, unreachable, forged } = replies;
+  const outcomes = { invalid, "closed without status": closed, unresponsive, cancelled };
+  return `TCP: sent ${countOf(tcp.sent, "probe")}${passesText(tcp, verbose)}` +
+    (tcp.refused > 0 ? `, ${withCommas(tcp.refused)} more refused by the system` : "") +
+    `; replies: ${
+      listOf(open, "open", verbose ? replies : { refused, unreachable, forged }, verbose)
+    }` +
+    (open > 0 ? `; open ports: ${listOf(valid, "valid", outcomes, verbose)}` : "");
 }
 
 /** `31 valid, 19 duplicate`: the first count always, other counts of zero only if requested. */
@@ -195,7 +198,7 @@ function serversLine({ aliases, noStatus, optedOut }: ScanState): string[] {
 function networkLines(state: ScanState): string[] {
   const { errors, outage } = state;
   const [code] = Object.entries(errors).sort(([, a], [, b]) => b - a)[0] ?? [];
-  const refused = { udp: "probe over UDP", tcp: "connection over TCP" };
+  const refused = { udp: "probe over UDP", tcp: "probe over TCP" };
   return [
     ...refusedTransports(state).map((one) =>
       `results are incomplete: the system refused every ${refused[one]}` +
@@ -205,16 +208,12 @@ function networkLines(state: ScanState): string[] {
   ];
 }
 
-/** Targets and servers that were left out for lack of descriptors. */
-function shortageLines({ tcp, uninspected, inspectedInPart }: ScanState): string[] {
+/** Servers that were left out for lack of descriptors. */
+function shortageLines({ uninspected, inspectedInPart }: ScanState): string[] {
   const were = (sum: number) => sum === 1 ? "was" : "were";
   const short = "for lack of descriptors";
   const advice = "raise the limit (ulimit -n), or lower --concurrency";
   return [
-    ...(tcp.unprobed === 0 ? [] : [
-      `results are incomplete: ${countOf(tcp.unprobed, "TCP target")} ${were(tcp.unprobed)} not ` +
-      `probed ${short}; ${advice}`,
-    ]),
     ...(uninspected === 0 ? [] : [
       `results are incomplete: ${countOf(uninspected, "server")} ${were(uninspected)} not ` +
       `inspected ${short}; ${advice}`,

@@ -23,7 +23,7 @@ export class PortBatch implements Batch {
     const slot = this.length++;
     this.addresses[slot] = targets.address(i);
     this.ports[slot] = targets.ports[i];
-    this.tokens[slot] = token;
+    this.tokens[slot] = token >>> 0;
     this.clocks[slot] = clock;
   }
 

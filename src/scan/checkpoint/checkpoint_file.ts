@@ -33,7 +33,7 @@ import {
 } from "../../core/checked_json.ts";
 
 /** Version of the checkpoint and list formats. Each added or removed field needs a new version. */
-const VERSION = 8;
+const VERSION = 9;
 /** Limit on the size of a checkpoint file, bytes. */
 const LONGEST = 1 << 20;
 
@@ -86,7 +86,7 @@ export type Counters =
   & Pick<ScanState, "firstProbeAt" | "lastRowAt" | "sent" | "refused" | "dropped" | "replies">
   & Pick<ScanState, "canaries" | "floods">
   & Pick<ScanState, "aliases" | "noStatus" | "optedOut" | "inspectedInPart">
-  & { readonly tcp: Pick<ScanState["tcp"], "sent" | "counts"> };
+  & { readonly tcp: Pick<ScanState["tcp"], "sent" | "refused" | "counts"> };
 
 /** The counters that a resumed scan continues, read from a scan's state. */
 export function countersOf(state: ScanState): Counters {
@@ -105,7 +105,7 @@ export function countersOf(state: ScanState): Counters {
     noStatus,
     optedOut,
     inspectedInPart,
-    tcp: { sent: tcp.sent, counts: tcp.counts },
+    tcp: { sent: tcp.sent, refused: tcp.refused, counts: tcp.counts },
   };
 }
 
@@ -122,8 +122,9 @@ export function countFrom(
 ): void {
   const optedOut = Math.max(others.optedOut, listed.optOuts);
   Object.assign(state, others, { written: listed.rows, optedOut });
-  state.tcp.sent = tcp.sent;
-  Object.assign(state.tcp.counts, tcp.counts);
+  const { counts, ...sums } = tcp;
+  Object.assign(state.tcp, sums);
+  Object.assign(state.tcp.counts, counts);
 }
 
 /** SHA-256 of a text or of bytes, hexadecimal. */
@@ -221,7 +222,7 @@ export const countersField = (allProtocols: readonly Protocol[]): Check<Counters
     replies: countsLike(noReplies()),
     canaries: countsLike(noCanaries()),
     floods: floodsField(allProtocols),
-    tcp: objectOf({ sent: integer(), counts: countsLike(noStreams()) }),
+    tcp: objectOf({ sent: integer(), refused: integer(), counts: countsLike(noStreams()) }),
   });
 
 /** Checks all fields of a checkpoint. */

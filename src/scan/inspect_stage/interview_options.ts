@@ -10,6 +10,7 @@ import { ExclusiveLinks } from "../exclusive_links.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import { nonceOf } from "../random_numbers.ts";
 import { sentTo } from "../requested_names.ts";
+import type { PortQueries } from "./port_queries.ts";
 import type { ScanConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
@@ -20,6 +21,8 @@ export interface InterviewParts {
   readonly demultiplexer: Demultiplexer;
   /** Opens TCP connections, with a limit on open ones. */
   readonly connections: ScanConnections;
+  /** Queries open ports. */
+  readonly queries: Pick<PortQueries, "underway">;
   /** Recognises and records opt-outs. */
   readonly optOuts: OptOutRecorder;
 }
@@ -40,7 +43,7 @@ export type InterviewOptionsOf = (
 export function interviewOptions(
   setup: ScanSetup,
   { known, suppression, probed, optedOut, shortage }: ScanTables,
-  { demultiplexer, connections, optOuts }: InterviewParts,
+  { demultiplexer, connections, queries, optOuts }: InterviewParts,
 ): InterviewOptionsOf {
   const { targets, limits, interviews, io } = setup;
   const exclusive = new ExclusiveLinks(setup, demultiplexer);
@@ -65,7 +68,7 @@ export function interviewOptions(
     optsOut: optOuts.isOptOut,
     optedOut: () => optedOut.has(endpoint.address),
     replied: () => suppression.hasReplied(endpoint),
-    underway: ({ name }) => connections.underway(endpoint, name),
+    underway: ({ name }) => queries.underway(endpoint, name),
     withoutReply: (protocol) =>
       suppression.hasProbedFor(protocol) && probed.has(endpoint, protocol),
   });

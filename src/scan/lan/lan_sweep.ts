@@ -16,7 +16,7 @@ import {
 import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sighting } from "../../core/record.ts";
-import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
+import { ConnectionVisitor } from "./connection_passes.ts";
 import {
   CONNECTION_ORDERS,
   type Pass,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Address } from "../../core/address.ts";
-import type { DatagramSocket } from "../../net/socket.ts";
+import type { ProbeSocket } from "../../net/socket.ts";
 import type { Throttle } from "../../net/throttle.ts";
 import type { Sighting } from "../../core/record.ts";
 import { Canaries } from "../../sweep/canaries/canaries.ts";
@@ -41,7 +41,7 @@ const STALL_MS = 100;
 /** The parts of the scan that the measurement uses. */
 export interface LossAndRateParts {
   /** The sockets of the sweep. */
-  readonly sockets: readonly DatagramSocket[];
+  readonly sockets: readonly ProbeSocket[];
   /** The rate limit and the caps. */
   readonly throttle: Throttle;
   /** The probes of all protocols. */
@@ -53,6 +53,8 @@ export class LossAndRate {
   readonly canaries: Canaries;
   /** Counts the servers that each of the first two passes found. */
   readonly passes: PassTally;
+  /** Counts the open ports that each of the first two passes over TCP found. */
+  readonly portPasses: PassTally;
   /** Names of the protocols that are probed over TCP. */
   readonly #overTcp: ReadonlySet<string>;
   readonly #options: ScanSetup;
@@ -78,6 +80,7 @@ export class LossAndRate {
     this.#kinds = new Map(parts.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
     this.passes = new PassTally(state.canaries);
+    this.portPasses = new PassTally(state.canaries);
     const overTcp = options.targets.protocols.filter(({ transport }) => transport === "tcp");
     this.#overTcp = new Set(overTcp.map(({ name }) => name));
     this.canaries = new Canaries({
@@ -174,6 +177,7 @@ export class LossAndRate {
   forget(): void {
     this.canaries.forget();
     this.passes.forget();
+    this.portPasses.forget();
     this.#search = this.#begin(this.#options.io.clock.now());
     this.#publishSearch();
   }

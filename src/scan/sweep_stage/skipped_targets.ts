@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Endpoint } from "../../core/address.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
 import type { ProbeKind } from "../../sweep/probe_kind.ts";
@@ -41,12 +40,5 @@ export class SkippedTargets {
       known.withholdsAt(targets, i, protocol, suppression.isDetecting) ||
       this.#echoless.has(protocol) && responders.isQueuedAt(targets, i) ||
       this.found?.skipsAt(targets, i, protocol) === true;
-  }
-
-  /** Whether no connection to a target is opened. */
-  has(target: Endpoint, protocol: string): boolean {
-    const { responders, interviewed, optedOut, known } = this.tables;
-    return responders.has(target) || optedOut.has(target.address) || interviewed.has(target) ||
-      known.withholds(target, protocol) || this.found?.skips(target.address, protocol) === true;
   }
 }

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { DatagramSocket, SocketErrors } from "../../net/socket.ts";
+import type { PortSocket } from "../../net/port_socket.ts";
+import type { ProbeSocket, SocketErrors } from "../../net/socket.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 
 /** Interval between updates, milliseconds. */
@@ -26,6 +27,16 @@ export function noNetwork(errors: Iterable<readonly [code: string, times: number
   return sum;
 }
 
+/** Number of SYN packets that wait for a reply; `undefined`: a socket does not know. */
+export function pendingOf(sockets: readonly Pick<PortSocket, "pending">[]): number | undefined {
+  let sum = 0;
+  for (const { pending } of sockets) {
+    if (pending === undefined) return undefined;
+    sum += pending;
+  }
+  return sum;
+}
+
 /** Called when an error first occurs. */
 export type SendErrorListener = (code: string, kind: SendErrorKind) => void;
 
@@ -39,20 +50,25 @@ export class SocketCounts {
    */
   readonly #dropped: number;
   /** Number of connections that the system had refused before. */
-  readonly #refused: number;
+  readonly #unrouted: number;
   #cancel = () => {};
 
-  /** Creates the sum of the counters of sockets. */
+  /**
+   * Creates the sum of the counters of sockets.
+   *
+   * @param ports The sockets that send SYN packets. Default: none.
+   */
   constructor(
     private readonly options: Pick<ScanSetup, "io" | "hooks">,
-    private readonly sockets: readonly DatagramSocket[],
+    private readonly sockets: readonly ProbeSocket[],
+    private readonly ports: readonly PortSocket[] = [],
   ) {
     const { state, threads = 0 } = options.io;
     state.threads = threads;
     state.receiveBuffer = sockets.reduce((sum, one) => sum + one.receiveBuffer, 0);
-    this.#errors = [...new Set(sockets.map(({ errors }) => errors))];
+    this.#errors = [...new Set([...sockets, ...ports].map(({ errors }) => errors))];
     this.#dropped = state.dropped;
-    this.#refused = noNetwork(options.io.dialer.errors);
+    this.#unrouted = noNetwork(options.io.dialer.errors);
   }
 
   /** Starts updates at regular intervals. */
@@ -66,8 +82,10 @@ export class SocketCounts {
   /** Updates the state once. */
   update(): void {
     const { state } = this.options.io;
-    state.dropped = this.sockets.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
-    state.tcp.refused = noNetwork(this.options.io.dialer.errors) - this.#refused;
+    const all = [...this.sockets, ...this.ports];
+    state.dropped = all.reduce((sum, { dropped }) => sum + dropped, this.#dropped);
+    state.tcp.unrouted = noNetwork(this.options.io.dialer.errors) - this.#unrouted;
+    state.tcp.pending = pendingOf(this.ports) ?? 0;
     state.errors = this.#sum("refused", ({ send }) => send);
     state.waits = this.#sum("waits", ({ waits }) => waits);
   }

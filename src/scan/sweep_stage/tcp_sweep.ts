@@ -1,312 +1,177 @@
 /**
- * The TCP passes of a scan. An open connection is used for the query at once.
+ * The TCP passes of a scan: SYN packets to all targets. The ports that are open are queried apart from
+ * the passes.
  *
  * @module
  */
-import { type Address, type Endpoint, family } from "../../core/address.ts";
-import { EndpointSet } from "../../core/endpoint_set.ts";
-import type { Outcome, Sighting } from "../../core/record.ts";
-import { queryWithRetries } from "../../inspect/run_interview.ts";
-import type { Stream } from "../../net/socket.ts";
-import { dial, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
+import type { PortSocket } from "../../net/port_socket.ts";
 import type { Throttle } from "../../net/throttle.ts";
-import { isKnownFor } from "../../protocols/declared_facts.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
-import type { TargetOrder } from "../../targets/space.ts";
-import { ConnectionVisitor } from "../../sweep/connection_passes.ts";
-import {
-  KEPT_MARKS_MS,
-  type Pass,
-  type PassProgress,
-  runPasses,
-  runRepeatedly,
-} from "../../sweep/passes.ts";
+import type { AskedPorts } from "../../sweep/asked_ports.ts";
 import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
-import type { SightingAdmission } from "../inspect_stage/sighting_admission.ts";
+import { KEPT_MARKS_MS, type Pass, type PassProgress, runRepeatedly } from "../../sweep/passes.ts";
+import type { ProbeWindow } from "../../sweep/probe_window.ts";
+import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
+import type { PortQueries } from "../inspect_stage/port_queries.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
-import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import type { PassPlan } from "../pass_plan.ts";
-import { nonceOf, seedOf } from "../random_numbers.ts";
-import { sentTo } from "../requested_names.ts";
-import type { ScanConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
+import type { LossAndRate } from "./loss_and_rate.ts";
 import type { SkippedTargets } from "./skipped_targets.ts";
+import { pendingOf } from "./socket_counts.ts";
 import { TransportProgress } from "./transport_progress.ts";
 
 /** The parts of the scan that TCP passes use, apart from the tables. */
 export interface TcpSweepParts {
-  /** The rate limit and the caps of connections and requests. */
+  /** The sockets that send SYN packets, of one or both address families; none without TCP passes. */
+  readonly sockets: readonly PortSocket[];
+  /** The rate limit and the caps of SYN packets. */
   readonly throttle: Throttle;
-  /** Opens connections, a limited number at once. */
-  readonly connections: ScanConnections;
-  /** The targets that are skipped. */
+  /** Limits the probes in flight. */
+  readonly window: ProbeWindow;
+  /** The targets that are skipped, apart from open ports. */
   readonly skipped: SkippedTargets;
-  /** Queues each server that replied, with its status. */
-  readonly admission: Pick<SightingAdmission, "push">;
+  /** The open ports that no pass probes again. */
+  readonly asked: AskedPorts;
+  /** The open ports that are queried; the sweep waits while there are too many. */
+  readonly queries: Pick<PortQueries, "isFull" | "size">;
   /** The queue of sightings; the sweep waits while it is full. */
   readonly sightings: Pick<SightingQueue, "isFull">;
-  /** Records opt-outs. */
-  readonly optOuts: OptOutRecorder;
+  /** Measures the loss and adjusts the rate. */
+  readonly lossAndRate: LossAndRate;
 }
 
-/** How a connection ends if the peer closes it: in order, or because it has not read the request. */
-const CLOSED: ReadonlySet<string | undefined> = new Set(["closed", "reset"]);
+/**
+ * Time after a SYN packet in which connections end, milliseconds: the longest time for their reply, and
+ * late timers.
+ */
+const CONNECTION_MS = 1500;
 
 /** The start of the first pass. */
 const START: Mark = { pass: 1, position: 0 };
 
-/** Runs the TCP passes: connects to targets, queries them, and counts the outcomes. */
+/** Runs the TCP passes of a scan. */
 export class TcpSweep {
   readonly #options: ScanSetup;
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
   readonly #parts: TcpSweepParts;
-  #visitor: ConnectionVisitor | undefined;
-  #history: MarkHistory;
+  /** How long replies are awaited, milliseconds. */
+  readonly #cooldownMs: number;
   readonly #progress: TransportProgress;
-  /**
-   * Endpoints with an open port that did not reply in a protocol, by its name. They are not probed again
-   * in it.
-   */
-  readonly #others: ReadonlyMap<string, EndpointSet>;
-  /** The latest of them that did not reply at all, and when they were added. */
-  #slow: { readonly protocol: string; readonly endpoint: Endpoint; readonly at: number }[] = [];
-  /** Targets that were not probed yet, because no descriptor was free. */
-  readonly #unprobed: EndpointSet;
-  /**
-   * The mark when the first unprobed target was found; `undefined`: there is no unprobed target.
-   */
-  #held: Mark | undefined;
+  #history: MarkHistory;
 
-  /** Prepares the passes. {@linkcode run} opens the connections. */
+  /** Prepares the passes. {@linkcode run} sends the probes. */
   constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: TcpSweepParts) {
     this.#options = options;
     this.#plan = plan;
     this.#tables = tables;
     this.#parts = parts;
-    const seed = seedOf(options.io.random);
-    const streams = options.targets.protocols.filter(({ transport }) => transport === "tcp");
-    this.#others = new Map(streams.map(({ name }) => [name, new EndpointSet(seed)]));
-    this.#unprobed = new EndpointSet(seed);
-    tables.optedOut.onAdd((address) => this.#forgetUnprobed(address));
+    const { cooldownMs } = options.limits;
+    this.#cooldownMs = this.#pending === undefined
+      ? cooldownMs
+      : Math.min(cooldownMs, CONNECTION_MS);
     this.#progress = new TransportProgress(options, "tcp");
     this.#history = this.#historyFrom(options.order.from.tcp);
   }
 
-  #historyFrom(mark: Mark): MarkHistory {
-    return new MarkHistory(mark, this.#options.io.clock.now(), KEPT_MARKS_MS);
+  get #pending(): number | undefined {
+    return pendingOf(this.#parts.sockets);
   }
 
-  #newVisitor(signal: AbortSignal, progress: PassProgress): ConnectionVisitor {
-    const { skipped, sightings, connections: { slots }, throttle } = this.#parts;
-    return new ConnectionVisitor({
-      slots,
-      throttle,
-      clock: this.#options.io.clock,
-      signal,
-      skip: (target, protocol) =>
-        skipped.has(target, protocol) || this.#others.get(protocol)!.has(target),
-      backlogged: () => sightings.isFull,
-      visit: (protocol, target) => this.#visit(this.#named(protocol), target),
-      progress,
-    });
+  #historyFrom(mark: Mark): MarkHistory {
+    const { clock } = this.#options.io;
+    return new MarkHistory(mark, clock.now(), this.#cooldownMs, this.#cooldownMs + KEPT_MARKS_MS);
   }
 
   /**
-   * The low-water mark. All targets before the mark were visited, and each was probed in at least
-   * one pass.
+   * The low-water mark. All targets before the mark were probed, and had time to reply.
    */
   get mark(): Mark {
-    const sure = this.#history.before(this.#tables.network.sureUntil);
-    return this.#held ?? sure ?? this.#visitor?.mark ?? this.#options.order.from.tcp;
+    const { clock } = this.#options.io;
+    const { sureUntil } = this.#tables.network;
+    return this.#history.settled(Math.min(clock.now(), sureUntil + this.#cooldownMs));
   }
 
   /** Runs the passes; returns the mark after them. */
   async run(): Promise<Mark> {
-    const { order } = this.#options;
+    const { tcp: from } = this.#options.order.from;
     const { tcp: passes } = this.#plan;
-    const end = await this.#sweep(passes, order, order.from.tcp, this.#progress);
-    return this.#held ?? end;
+    if (passes.length === 0) return from;
+    const { lossAndRate } = this.#parts;
+    const { clock } = this.#options.io;
+    const mark = await this.#sweep(passes, from, this.#cooldownMs, (pass, mark, size) => {
+      const isFirst = passes.find(({ protocol }) => protocol === pass.protocol) === pass;
+      lossAndRate.portPasses.begin(pass.protocol, clock.now(), isFirst && mark.position === 0);
+      this.#progress.begin(pass, mark, size);
+    });
+    if (!this.#tables.stop.sweepSignal.aborted) lossAndRate.portPasses.end();
+    return mark;
+  }
+
+  /** Runs passes of an adaptive scan, and waits for late replies. */
+  async runPlanned(passes: readonly Pass[], number: number, cooldownMs: number): Promise<void> {
+    const { state } = this.#options.io;
+    await this.#sweep(passes, START, Math.min(cooldownMs, this.#cooldownMs), (pass, mark, size) => {
+      state.tcp.passes = number;
+      this.#progress.begin(pass, { pass: number, position: mark.position }, size);
+    });
   }
 
   /** Runs passes from a mark on, and repeats what an outage swallows. */
   #sweep(
     passes: readonly Pass[],
-    order: TargetOrder,
     from: Mark,
-    progress: PassProgress,
+    cooldownMs: number,
+    begin: PassProgress["begin"],
   ): Promise<Mark> {
-    const { gapMs } = this.#plan;
-    const { io: { clock } } = this.#options;
+    const { clock } = this.#options.io;
     return runRepeatedly(this.#tables, clock, from, {
       run: async (start, signal) => {
-        const visitor = this.#visitor = this.#newVisitor(signal, progress);
-        this.#history = this.#historyFrom(start);
-        const options = { passes, order, from: start, gapMs, clock, signal, progress };
-        return await runPasses(options, visitor);
+        const history = this.#history = this.#historyFrom(start);
+        const own = { signal, passes, from: start, history, cooldownMs };
+        return await sweep({ ...this.#sweepOptions(begin), ...own });
       },
-      before: (time) => this.#history.before(time),
-      forget: (time) => {
-        for (const { protocol, endpoint, at } of this.#slow) {
-          if (at >= time) this.#others.get(protocol)!.delete(endpoint);
-        }
+      before: (time) => this.#history.before(time - this.#cooldownMs),
+      forget: () => this.#parts.lossAndRate.forget(),
+    });
+  }
+
+  #sweepOptions(
+    begin: PassProgress["begin"],
+  ): Omit<SweepOptions, "passes" | "from" | "signal" | "cooldownMs"> {
+    const { order, io: { clock, threads, state } } = this.#options;
+    const { tokens, filter, stop } = this.#tables;
+    const { sockets, throttle, window, skipped, asked, queries, sightings, lossAndRate } =
+      this.#parts;
+    return {
+      kinds: this.#plan.tcpKinds,
+      order,
+      gapMs: this.#plan.gapMs,
+      sockets,
+      threads: sockets.some(({ thread }) => thread !== undefined) ? threads : 0,
+      throttle,
+      window,
+      tokens,
+      canaries: lossAndRate.canaries,
+      clock,
+      waitSignal: stop.sweepSignal,
+      skipsCooldown: () => stop.skipsCooldown,
+      filter,
+      skip: (targets, i, protocol) =>
+        asked.hasAt(targets, i, protocol) || skipped.hasAt(targets, i, protocol),
+      isBusy: () => state.inspecting > 0 || queries.size > 0,
+      backlogged: () => sightings.isFull || queries.isFull,
+      isAwaiting: this.#pending === undefined ? undefined : () => this.#pending! > 0,
+      progress: {
+        begin,
+        note: (visited, sent, refused) => {
+          state.tcp.refused += refused;
+          state.tcp.pending = this.#pending ?? 0;
+          this.#progress.note(visited, sent);
+          lossAndRate.update();
+        },
       },
-    });
-  }
-
-  /** Runs passes of an adaptive scan. */
-  async runPlanned(passes: readonly Pass[], number: number): Promise<void> {
-    const { io: { state } } = this.#options;
-    state.tcp.passes = number;
-    await this.#sweep(passes, { seed: undefined }, START, {
-      begin: (pass, { position }, size) =>
-        this.#progress.begin(pass, { pass: number, position }, size),
-      note: (visited, sent) => this.#progress.note(visited, sent),
-    });
-  }
-
-  #named(name: string): Protocol {
-    return this.#options.targets.protocols.find((protocol) => protocol.name === name)!;
-  }
-
-  /** Connects to a target and queries it; false when a resumed scan must repeat the visit. */
-  async #visit(protocol: Protocol, target: Endpoint): Promise<boolean> {
-    const { optedOut, signals } = this.#tables;
-    const isWhole = await signals.run(
-      target.address,
-      (signal) =>
-        this.#exchange(protocol, target, { ...this.#parts.connections.sweepLink, signal }),
-    );
-    this.#record();
-    if (isWhole || !optedOut.has(target.address)) return isWhole;
-    this.#options.io.state.tcp.counts.cancelled++;
-    return true;
-  }
-
-  /** Records the progress when a visit ends. */
-  #record(): void {
-    const { mark } = this.#visitor!;
-    if (mark !== undefined) {
-      this.#history.record(mark.pass, mark.position, this.#options.io.clock.now());
-    }
-  }
-
-  /** Connects to a target and queries it; false when the visit was cancelled. */
-  async #exchange(
-    protocol: Protocol,
-    target: Endpoint,
-    link: StreamLinkOptions,
-  ): Promise<boolean> {
-    const { counts } = this.#options.io.state.tcp;
-    const outcome = await this.#parts.connections.visit(target, protocol.name, async () => {
-      const stream = await dial(target, link);
-      if (stream !== "cancelled") this.#note(target, stream !== "exhausted");
-      if (typeof stream === "string") return stream;
-      counts.open++;
-      return await this.#query(protocol, target, stream, link);
-    });
-    if (outcome === "cancelled") return false;
-    if (typeof outcome === "string") {
-      counts[outcome === "exhausted" ? "failed" : outcome]++;
-      return true;
-    }
-    this.#judge(protocol, target, outcome);
-    return outcome.kind !== "cancelled";
-  }
-
-  /** Records whether a target was probed. The mark stays before targets that were never probed. */
-  #note(target: Endpoint, probed: boolean): void {
-    if (probed) this.#unprobed.delete(target);
-    else this.#unprobed.add(target);
-    this.#held = this.#unprobed.size === 0 ? undefined : this.mark;
-    this.#options.io.state.tcp.unprobed = this.#unprobed.size;
-  }
-
-  /**
-   * Removes the unprobed targets of an address that opted out, because no pass visits them again.
-   */
-  #forgetUnprobed(address: Address): void {
-    if (this.#unprobed.size === 0) return;
-    const { targets: { protocols, ports }, io: { state } } = this.#options;
-    for (const { name } of protocols.filter(({ transport }) => transport === "tcp")) {
-      for (const port of ports(name, family(address))) this.#unprobed.delete({ address, port });
-    }
-    if (this.#unprobed.size === 0) this.#held = undefined;
-    state.tcp.unprobed = this.#unprobed.size;
-  }
-
-  #query(
-    protocol: Protocol,
-    target: Endpoint,
-    stream: Stream,
-    link: StreamLinkOptions,
-  ): Promise<Outcome<unknown>> {
-    const { targets, io: { clock, random } } = this.#options;
-    return queryWithRetries(protocol, {
-      endpoint: target,
-      open: () => Promise.resolve(new StreamLink(target, link, stream)),
-      exclusive: true,
-      ...sentTo(targets, target),
-      statusOnly: true,
-      timeoutMs: Infinity, // the link has its own time limits
-      stopsWithoutFirstReply: true,
-    }, { retries: 0, clock, signal: link.signal, nonce: () => nonceOf(random) });
-  }
-
-  /**
-   * Queues a sighting. If the endpoint has already replied over UDP, the sighting is only searched
-   * for an opt-out.
-   */
-  #take(sighting: Sighting): void {
-    const { optOuts, admission } = this.#parts;
-    if (this.#tables.responders.add(sighting.endpoint)) admission.push(sighting);
-    else optOuts.take(sighting);
-  }
-
-  #addSlow({ name: protocol }: Protocol, endpoint: Endpoint): void {
-    const at = this.#options.io.clock.now();
-    this.#others.get(protocol)!.add(endpoint);
-    this.#slow.push({ protocol, endpoint, at });
-    if (at - this.#slow[0].at <= 2 * KEPT_MARKS_MS) return;
-    this.#slow = this.#slow.filter((one) => at - one.at <= KEPT_MARKS_MS);
-  }
-
-  /** Whether a target is a server that has replied in a protocol or a sibling before. */
-  #isKnown(protocol: Protocol, target: Endpoint): boolean {
-    return isKnownFor(protocol, this.#tables.known.spokenBy(target));
-  }
-
-  #judge(protocol: Protocol, target: Endpoint, outcome: Outcome<unknown>): void {
-    const { clock, state: { tcp: { counts } } } = this.#options.io;
-    switch (outcome.kind) {
-      case "replied":
-        if (protocol.isWeak?.(outcome.status, this.#isKnown(protocol, target))) {
-          counts.invalid++;
-          this.#others.get(protocol.name)!.add(target);
-          break;
-        }
-        counts.valid++;
-        this.#take({
-          endpoint: target,
-          protocol: protocol.name,
-          status: outcome.status,
-          raw: outcome.raw,
-          latencyMs: outcome.latencyMs,
-          verified: true,
-          at: clock.now(),
-          socket: -1,
-        });
-        break;
-      case "malformed":
-        counts.invalid++;
-        this.#others.get(protocol.name)!.add(target);
-        break;
-      case "noReply":
-        counts[CLOSED.has(outcome.why) ? "closed" : "unresponsive"]++;
-        // TCP resends lost packets. A host that did not reply in this time is therefore not probed
-        // again.
-        if (outcome.why === "slow") this.#addSlow(protocol, target);
-    }
+    };
   }
 }

@@ -184,6 +184,12 @@ export class Canaries {
     return (this.#options.tokens.of(number, endpoint) & kind.probe.macMask) >>> 0;
   }
 
+  /** Whether a token is that of the last canary probe to an endpoint. */
+  isFrom(kind: ProbeKind, from: Endpoint, mac: number): boolean {
+    const canary = this.#sample.at(from, kind);
+    return canary !== undefined && mac === this.#token(canary);
+  }
+
   /**
    * Processes a reply whose token is not that of the sweep's probe.
    *

@@ -240,12 +240,14 @@ Deno.test("the metrics of a scan exist from its start", () => {
   assertEquals(values.get("blocksweep_replies_unverified"), "0");
 });
 
-Deno.test("the connections of a scan add up: each has one outcome", () => {
+Deno.test("the replies to SYN packets and the open ports add up: each is counted once", () => {
   const state = newState("s", 0);
   Object.assign(state.tcp.counts, { open: 3, valid: 2, unresponsive: 1, refused: 4 });
   const values = [...check(prometheusText(scanFamilies(state)))];
-  const outcomes = values.filter(([name]) => name.startsWith("blocksweep_connections_total{"));
-  assertEquals(outcomes.reduce((sum, [, value]) => sum + Number(value), 0), 7);
+  const sumOf = (family: string) =>
+    values.filter(([name]) => name.startsWith(`blocksweep_${family}_total{`))
+      .reduce((sum, [, value]) => sum + Number(value), 0);
+  assertEquals([sumOf("syn_replies"), sumOf("open_ports")], [7, 3]);
 });
 
 Deno.test("metrics are served under /metrics, and the shutdown does not wait for clients", async () => {

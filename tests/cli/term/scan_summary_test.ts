@@ -18,7 +18,7 @@ const DONE = {
 function usualState() {
   const state = { ...newState("", performance.now()), passes: 2, pass: 2, sent: 4000, written: 31 };
   Object.assign(state.tcp, { passes: 1, pass: 1, sent: 2000 });
-  Object.assign(state.tcp.counts, { open: 15, valid: 12, invalid: 1, unresponsive: 2, timeout: 5 });
+  Object.assign(state.tcp.counts, { open: 15, valid: 12, invalid: 1, unresponsive: 2, refused: 5 });
   Object.assign(state.replies, { valid: 31, duplicate: 19, forged: 1, unsolicited: 1, canary: 40 });
   Object.assign(state.canaries, { sent: 40 });
   return state;
@@ -28,7 +28,8 @@ Deno.test("summary() has the important counts when nothing is wrong, and all of 
   const [, ...usual] = summary(usualState(), DONE, SCOPE);
   assertEquals(usual, [
     "UDP: sent 4,000 probes; replies: 31 valid, 19 duplicate, 2 invalid",
-    "TCP: started 2,000 connections: 12 valid, 1 invalid, 2 unresponsive, 5 timed out",
+    "TCP: sent 2,000 probes; replies: 15 open, 5 refused; " +
+    "open ports: 12 valid, 1 invalid, 2 unresponsive",
     "packet loss: about 0 % (95 % confidence interval 0 to 8.8 %); " +
     "servers missed: about 0 of 31 (0 to 2)",
   ]);
@@ -36,8 +37,9 @@ Deno.test("summary() has the important counts when nothing is wrong, and all of 
   assertEquals([udp, tcp, engine], [
     "UDP: sent 4,000 probes in 2 of 2 passes; replies: 31 valid, 19 duplicate, 40 canary, " +
     "0 unverified, 1 forged, 0 omitted, 0 malformed, 0 suppressing, 1 unsolicited",
-    "TCP: started 2,000 connections (15 open) in 1 of 1 pass: 12 valid, 1 invalid, " +
-    "0 closed without status, 2 unresponsive, 0 refused, 0 unreachable, 0 failed, 0 cancelled, 5 timed out",
+    "TCP: sent 2,000 probes in 1 of 1 pass; replies: 15 open, 5 refused, 0 unreachable, " +
+    "0 duplicate, 0 canary, 0 forged; open ports: 12 valid, 1 invalid, 0 closed without status, " +
+    "2 unresponsive, 0 cancelled",
     "engine: portable",
   ]);
 });
@@ -46,8 +48,10 @@ Deno.test("summary() counts connections that servers closed without a status", (
   const state = usualState();
   state.tcp.counts.closed = 3;
   const [, , tcp] = summary(state, DONE, SCOPE);
-  const without = "3 closed without status, 2 unresponsive, 5 timed out";
-  assertEquals(tcp, `TCP: started 2,000 connections: 12 valid, 1 invalid, ${without}`);
+  assertEquals(
+    tcp?.split("; ").at(-1),
+    "open ports: 12 valid, 1 invalid, 3 closed without status, 2 unresponsive",
+  );
 });
 
 Deno.test("summary() counts only the rows that a database has, and not those in its spill file", () => {
@@ -127,41 +131,36 @@ Deno.test("a scan whose every pass was disturbed by floods says so with --quiet,
 });
 
 /** The state of a scan that lacked descriptors. */
-function shortState(unprobed: number, uninspected: number, inspectedInPart: number) {
-  const state = { ...newState("", performance.now()), passes: 2, uninspected, inspectedInPart };
-  state.tcp.unprobed = unprobed;
-  return state;
+function shortState(uninspected: number, inspectedInPart: number) {
+  return { ...newState("", performance.now()), passes: 2, uninspected, inspectedInPart };
 }
 
 const MARK = { pass: 1, position: 7 };
 const INCOMPLETE = { reason: "incomplete", marks: { udp: MARK, tcp: MARK } } as ScanEnd;
 
-Deno.test("summary() reports targets and servers left out for lack of descriptors", () => {
-  const lines = (...counts: [number, number, number]) =>
+Deno.test("summary() reports servers left out for lack of descriptors", () => {
+  const lines = (...counts: [number, number]) =>
     summary(shortState(...counts), INCOMPLETE, SCOPE).filter((line) =>
       line.includes("descriptors")
     );
-  assertEquals(lines(0, 0, 0), []);
-  assertEquals(lines(1, 1, 1), [
-    "results are incomplete: 1 TCP target was not probed for lack of descriptors; raise the limit " +
-    "(ulimit -n), or lower --concurrency",
+  assertEquals(lines(0, 0), []);
+  assertEquals(lines(1, 1), [
     "results are incomplete: 1 server was not inspected for lack of descriptors; raise the limit " +
     "(ulimit -n), or lower --concurrency",
     "1 server was inspected in part for lack of descriptors (flag cutShort); raise the limit " +
     "(ulimit -n), or lower --concurrency",
   ]);
-  const [first] = summary(shortState(1234, 2, 3), INCOMPLETE, SCOPE);
+  const [first] = summary(shortState(1234, 3), INCOMPLETE, SCOPE);
   assertEquals(first.replace(/[\d.]+ s/, "1 s"), "incomplete in 1 s: 0 rows written to rows.csv");
-  assertEquals(lines(1234, 2, 3).map((line) => line.split(" for lack")[0]), [
-    "results are incomplete: 1,234 TCP targets were not probed",
-    "results are incomplete: 2 servers were not inspected",
+  assertEquals(lines(1234, 3).map((line) => line.split(" for lack")[0]), [
+    "results are incomplete: 1,234 servers were not inspected",
     "3 servers were inspected in part",
   ]);
 });
 
 Deno.test("summary() and the last lines report a scan whose probes the system refused", () => {
   const errors = { ENETUNREACH: 9, EPERM: 1 };
-  const state = { ...shortState(0, 0, 0), refused: 10, errors };
+  const state = { ...shortState(0, 0), refused: 10, errors };
   const line = "results are incomplete: the system refused every probe over UDP (ENETUNREACH): " +
     "there is no route to the targets; the command `ip route` lists the routes";
   const reported = (lines: readonly string[]) =>
@@ -177,14 +176,13 @@ Deno.test("summary() and the last lines report a scan whose probes the system re
   assertEquals(lines(false)[0].split(":")[0], "when the system sends probes, continue with");
 });
 
-Deno.test("the status file and the metrics count targets and servers left out for lack of descriptors", () => {
-  const state = shortState(3, 4, 5);
-  const { tcp, uninspected, inspected_in_part } = statusOf(state);
-  assertEquals((tcp as Record<string, number>).unprobed, 3);
+Deno.test("the status file and the metrics count servers left out for lack of descriptors", () => {
+  const state = shortState(4, 5);
+  const { uninspected, inspected_in_part } = statusOf(state);
   assertEquals([uninspected, inspected_in_part], [4, 5]);
   const metric = (name: string) =>
     scanFamilies(state).find((family) => family.name === `blocksweep_${name}`)?.samples[0].value;
-  assertEquals([metric("targets_unprobed"), metric("servers_uninspected")], [3, 4]);
+  assertEquals(metric("servers_uninspected"), 4);
 });
 
 /** The state of an adaptive scan that has ended. */
@@ -280,7 +278,7 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
     choice: { protocols: [], order: { seed: 5 } },
     ...{ outputs: [], databases: { places: [] }, resumable: true },
   } as unknown as Continuable;
-  const [line] = endLines(scan, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint");
+  const [line] = endLines(scan, shortState(1, 0), INCOMPLETE, "rows.csv.checkpoint");
   assertEquals(
     line.replace(/: .* scan/, ": blocksweep scan"),
     [
@@ -288,11 +286,11 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
     ].join(),
   );
   const quiet = { ...scan, options: { ...options, quiet: true } };
-  assertEquals(endLines(quiet, shortState(1, 0, 0), INCOMPLETE, "rows.csv.checkpoint"), [
-    "results are incomplete: 1 TCP target was not probed for lack of descriptors; raise the limit " +
+  assertEquals(endLines(quiet, shortState(1, 0), INCOMPLETE, "rows.csv.checkpoint"), [
+    "results are incomplete: 1 server was not inspected for lack of descriptors; raise the limit " +
     "(ulimit -n), or lower --concurrency",
     line,
   ]);
-  const [without] = endLines(scan, shortState(1, 0, 0), INCOMPLETE, undefined);
+  const [without] = endLines(scan, shortState(1, 0), INCOMPLETE, undefined);
   assertEquals(without.includes(" --from"), true, without);
 });

@@ -40,7 +40,7 @@ Deno.test("counters of all sockets are added up, and shared counters count once"
       waits: { ENETDOWN: 1 },
       dropped: 12,
     });
-    assertEquals(state.tcp.refused, 2);
+    assertEquals(state.tcp.unrouted, 2);
     assertEquals(reported, ["EPERM refused", "ENETDOWN waits"]);
   }
   shared.waits.set("EPERM", 1);

@@ -1,7 +1,7 @@
 /**
- * The TCP sweep, with an invented protocol.
+ * The TCP sweep and the queries of open ports, with an invented protocol.
  *
- * Covers src/sweep/connection_passes.ts.
+ * Covers src/scan/inspect_stage/port_queries.ts, src/scan/sweep_stage/scan_ports.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, formatEndpoint } from "../../../src/core/address.ts";
@@ -11,6 +11,7 @@ import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import { Closed, type Protocol, request } from "../../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { serverId } from "../../../src/core/record.ts";
+import { silentSyns } from "../../../src/scan/scan_state.ts";
 import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
@@ -93,8 +94,8 @@ Deno.test("an open connection carries the query, and fallbacks use new connectio
     result.streams.begun.filter(({ to }) => to.address === at(last).address).length;
   assertEquals([1, 2, 3, 4, 5, 6, 7, 8].map(to), [1, 2, 1, 1, 2, 2, 4, 4]);
   assertEquals(result.state.tcp.counts, {
-    ...{ open: 8, refused: 496, unreachable: 2, timeout: 2, failed: 0, cancelled: 0 },
-    ...{ valid: 2, invalid: 1, closed: 4, unresponsive: 1 },
+    ...{ open: 8, refused: 496, unreachable: 2, duplicate: 0, canary: 0, forged: 0 },
+    ...{ cancelled: 0, valid: 2, invalid: 1, closed: 4, unresponsive: 1 },
   });
   const { pass, passes, position, size, sent } = result.state.tcp;
   assertEquals([pass, passes, position, size, sent], [2, 2, 256, 256, 508]);
@@ -110,7 +111,7 @@ Deno.test("connections are bounded, in total and per host", async () => {
     retries: 0,
     prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
   });
-  assertEquals([noReply.streams.most, noReply.state.tcp.counts.timeout], [7, 256]);
+  assertEquals([noReply.streams.most, silentSyns(noReply.state.tcp)], [7, 256]);
   const waves = Math.floor(256 / 7);
   // each ends before the system repeats its SYN packet
   assert(noReply.network.now() >= 900 * waves && noReply.network.now() < 1000 * (waves + 8));
@@ -119,22 +120,11 @@ Deno.test("connections are bounded, in total and per host", async () => {
     retries: 0,
     range: { start: BASE, end: BASE + 1 },
     ports: () => ports,
-    prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
+    prepare: (_network, _hosts, streams) => void (streams.absent = mute),
   });
-  assertEquals([one.streams.most, one.state.tcp.counts.timeout], [4, 50]);
-});
-
-Deno.test("sockets are polled even if all connections are refused at once", async () => {
-  let turns = 0;
-  const network = new FakeNetwork(1);
-  const after = network.after.bind(network);
-  network.after = (ms, callback) => {
-    if (ms === 0) turns++;
-    return after(ms, callback);
-  };
-  const streamFaults = { ...NO_STREAM_FAULTS, delay: 1 };
-  const { state } = await scanToy({ network, retries: 0, streamFaults });
-  assertEquals([state.tcp.counts.refused, turns], [256, 256 / 32]);
+  assertEquals(one.state.tcp.counts.unresponsive, 50);
+  const queriedMs = 0.8 * STREAM_LIMITS.firstByteMs; // four at a time
+  assert(one.network.now() - 1000 >= Math.ceil(50 / 4) * queriedMs, `${one.network.now()} ms`);
 });
 
 Deno.test("with few descriptors fewer connections are opened, and no target is skipped", async () => {
@@ -150,58 +140,40 @@ Deno.test("with few descriptors fewer connections are opened, and no target is s
     },
   });
   assertEquals(ids(result), ["127.16.0.1:25565"]);
-  assertEquals([result.state.tcp.counts.failed, result.state.tcp.counts.unresponsive], [0, 255]);
-  const none = await scanToy({
-    retries: 0,
-    prepare: (_network, _hosts, streams) => void (streams.absent = "exhausted"),
-  });
-  assertEquals(none.state.tcp.counts.failed, 256);
+  assertEquals([result.end.reason, result.state.tcp.counts.unresponsive], ["done", 255]);
 });
 
-Deno.test("a lasting shortage is reported once, causes no long wait, and stops the low-water mark", async () => {
-  const network = new FakeNetwork(1);
+Deno.test("the sweep waits while no descriptor is free, which is reported once", async () => {
   const troubles: string[] = [];
-  const short = (passes: number) => {
-    let pass = 0;
-    return scanToy({
-      ...{ retries: 1, network },
+  const short = async (untilMs: number, stopMs: number) => {
+    const network = new FakeNetwork(1);
+    const controller = new AbortController();
+    network.after(stopMs, () => controller.abort());
+    return await scanToy({
+      ...{ retries: 1, network, signal: controller.signal },
       onTrouble: (code, kind) => troubles.push(`${code} ${kind}`),
-      onPass: () => pass++,
       prepare: (_network, _hosts, streams) => {
         const connect = streams.connect.bind(streams);
         streams.connect = (to, signal) =>
-          pass <= passes ? Promise.resolve("exhausted") : connect(to, signal);
+          network.now() < untilMs ? Promise.resolve("exhausted") : connect(to, signal);
         streams.host(at(1), modern);
       },
     });
   };
-  const never = await short(2);
-  assert(network.now() < 60_000, String(network.now()));
-  assertEquals([never.state.tcp.unprobed, troubles], [256, ["EMFILE short"]]);
-  assertEquals([never.end.reason, never.end.marks.tcp], ["incomplete", { pass: 1, position: 0 }]);
-  const later = await short(1);
-  assertEquals([later.state.tcp.unprobed, ids(later)], [0, ["127.16.0.1:25565"]]);
-  assertEquals(later.end.marks.tcp, { pass: 3, position: 0 });
+  const never = await short(Infinity, 30_000);
+  assertEquals([never.state.tcp.sent, never.rows, never.end.reason], [0, [], "interrupted"]);
+  const start = { pass: 1, position: 0 };
+  assertEquals([never.end.marks.tcp, troubles], [start, ["exhausted waits", "EMFILE short"]]);
+  const later = await short(40_000, 200_000);
+  assertEquals([later.end.reason, ids(later)], ["done", ["127.16.0.1:25565"]]);
 });
 
 Deno.test("the rate limit counts connections and requests", async () => {
   const rates = { rate: 100, netRate: undefined, hostRate: undefined };
-  const { network, streams } = await scanToy({ rates, retries: 0 });
-  assertEquals(streams.begun.length, 256);
+  const { network, state, streams } = await scanToy({ rates, retries: 0 });
+  const canaries = state.tcp.counts.canary;
+  assertEquals([state.tcp.sent, streams.begun.length], [256, 256 + canaries]);
   assert(network.now() - 1000 >= 2500 && network.now() - 1000 < 3000, `${network.now()}`);
-});
-
-Deno.test("the rate limit counts SYN packets that the system repeats during a longer wait", async () => {
-  const rates = { rate: 100, netRate: undefined, hostRate: undefined };
-  const streamLimits = { ...STREAM_LIMITS, sweepConnectMs: 2500 };
-  const { network, streams } = await scanToy({
-    ...{ rates, retries: 0, streamLimits },
-    prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
-  });
-  assertEquals(streams.begun.length, 256);
-  // three packets each, the last of them 2 s after the others
-  const seconds = (network.now() - 1000) / 1000;
-  assert(seconds >= 7 && seconds < 3 * 2.56 + 3, `${seconds} s`);
 });
 
 Deno.test("a server on both transports is one row, whichever replies first", async () => {

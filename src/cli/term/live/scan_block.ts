@@ -180,8 +180,8 @@ function lossParts(state: ScanState): LinePart[] {
   const causes: readonly (readonly [count: number, text: string])[] = [
     [state.lost, "not written"],
     [state.dropped, "dropped: buffer full or bad checksum"],
-    [state.refused, "refused by the system"],
-    [tcp.unprobed + state.uninspected, "without a descriptor"],
+    [state.refused + tcp.refused, "refused by the system"],
+    [state.uninspected, "without a descriptor"],
     [replies.omitted, "omitted"],
     [floods.datagrams, "of flooding hosts ignored"],
   ];

@@ -1,16 +1,16 @@
 /**
- * The TCP sweep: opens one connection to each target of a pass, with a limited number in
+ * The sweep of `lan` over TCP: opens one connection to each target of a pass, with a limited number in
  * flight.
  *
  * @module
  */
-import type { Address, Endpoint } from "../core/address.ts";
-import { sleep } from "../net/clock.ts";
-import type { ConnectionSlots } from "../net/connection_slots.ts";
-import type { Throttle } from "../net/throttle.ts";
-import type { ProbeSpace } from "../targets/space.ts";
-import type { Pass, PassOptions, PassVisitor, Visited } from "./passes.ts";
-import type { Mark } from "./mark_history.ts";
+import type { Address, Endpoint } from "../../core/address.ts";
+import { sleep } from "../../net/clock.ts";
+import type { ConnectionSlots } from "../../net/connection_slots.ts";
+import type { Throttle } from "../../net/throttle.ts";
+import type { ProbeSpace } from "../../targets/space.ts";
+import type { Pass, PassOptions, PassVisitor, Visited } from "../../sweep/passes.ts";
+import type { Mark } from "../../sweep/mark_history.ts";
 
 /** Options of {@linkcode ConnectionVisitor}. */
 export interface ConnectionVisitorOptions

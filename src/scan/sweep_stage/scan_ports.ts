@@ -1,0 +1,110 @@
+/**
+ * The sockets of a scan that send SYN packets, and the receiver of the replies.
+ *
+ * @module
+ */
+import type { Endpoint } from "../../core/address.ts";
+import { DialedPorts } from "../../net/dialed_ports.ts";
+import type { PortSocket, PortWait } from "../../net/port_socket.ts";
+import type { ReceiverCapacity } from "../../net/socket.ts";
+import { STREAM_LIMITS } from "../../net/stream_link.ts";
+import type { AskedPorts } from "../../sweep/asked_ports.ts";
+import { PortReceiver } from "../../sweep/port_receiver.ts";
+import type { ProbeWindow } from "../../sweep/probe_window.ts";
+import { familiesOf } from "../../targets/compose.ts";
+import type { PortQueries } from "../inspect_stage/port_queries.ts";
+import type { PassPlan } from "../pass_plan.ts";
+import type { ScanSetup } from "../scan_setup.ts";
+import type { ScanTables } from "../scan_tables.ts";
+import type { LossAndRate } from "./loss_and_rate.ts";
+
+/** The parts of the scan that get the replies. */
+export interface PortReplyParts {
+  readonly asked: AskedPorts;
+  readonly queries: PortQueries;
+  readonly lossAndRate: LossAndRate;
+  readonly window: ProbeWindow;
+}
+
+/** The sockets of a scan over TCP; none if it has no protocol over TCP. */
+export class ScanPorts implements AsyncDisposable {
+  readonly sockets: readonly PortSocket[];
+  readonly #options: ScanSetup;
+  readonly #plan: PassPlan;
+  readonly #tables: ScanTables;
+  #isOver = false;
+
+  /** Opens the sockets. */
+  constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables) {
+    this.#options = options;
+    this.#plan = plan;
+    this.#tables = tables;
+    const { targets: { addresses }, limits, io } = options;
+    const { sweepConnectMs: ms } = limits.streamLimits ?? STREAM_LIMITS;
+    const wait: PortWait = { ms };
+    const families = plan.tcpKinds.length === 0 ? [] : familiesOf(addresses);
+    const dialed = (bits: 4 | 6) => {
+      const { clock, gate, dialer } = io;
+      const atOnce = limits.connections;
+      return [new DialedPorts(bits, dialer, { clock, wait, atOnce, gate, ...tables })];
+    };
+    this.sockets = families.flatMap((bits) => io.openPorts?.(bits, wait) ?? dialed(bits));
+  }
+
+  /** Makes the receiver of the replies. */
+  receiver({ asked, queries, lossAndRate, window }: PortReplyParts): PortReceiver {
+    const { io: { clock, state } } = this.#options;
+    const { tokens, probed, optedOut } = this.#tables;
+    return new PortReceiver({
+      kinds: this.#plan.tcpKinds,
+      tokens,
+      targets: probed,
+      optedOut,
+      asked,
+      clock,
+      counts: state.tcp.counts,
+      canaries: lossAndRate.canaries,
+      window,
+      onRoundTrip: () => {},
+      onOpen: (port, sentAt) => {
+        if (sentAt !== undefined) lossAndRate.portPasses.add(port.protocol, sentAt);
+        queries.add(port);
+      },
+    });
+  }
+
+  /**
+   * Passes replies to a receiver.
+   *
+   * @param capacity Whether replies may be read.
+   * @returns Resolves when all sockets are closed; rejects when one fails.
+   */
+  async listen(receiver: PortReceiver, capacity: ReceiverCapacity): Promise<void> {
+    await Promise.all(this.sockets.map((socket) =>
+      socket.listen((reply, from) => {
+        if (this.#isOver) reply.stream?.[Symbol.dispose]();
+        else receiver.receive(reply, from);
+      }, capacity)
+    ));
+  }
+
+  /** Whether a socket knows that a probe of an endpoint waits for a reply. */
+  isPending(endpoint: Endpoint): boolean {
+    return this.sockets.some((socket) => socket.hasPending?.(endpoint));
+  }
+
+  /** Resolves when every reply that has arrived so far was delivered. */
+  async drained(): Promise<void> {
+    await Promise.all(this.sockets.map((socket) => socket.drained()));
+  }
+
+  /** Ends the reception: connections that open later are closed. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  /** Closes the sockets. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.sockets.map((socket) => socket[Symbol.asyncDispose]()));
+  }
+}

@@ -7,7 +7,7 @@ import type { Endpoint } from "../core/address.ts";
 import type { Clock } from "./clock.ts";
 import type { Shortage } from "./file_descriptors.ts";
 import type { SendGate } from "./send_gate.ts";
-import type { Batch, ProbeSocket, ReceiverCapacity } from "./socket.ts";
+import type { Batch, ProbeSocket, ReceiverCapacity, SocketErrors } from "./socket.ts";
 import type { Stream } from "./stream.ts";
 
 /** What a reply shows about a port: a SYN-ACK, a RST, or an ICMP error. */
@@ -69,4 +69,6 @@ export interface PortSocketOptions {
   readonly gate?: SendGate;
   /** The state of a shortage of descriptors or ports, which all connections share. Default: none. */
   readonly shortage?: Shortage;
+  /** The error counts to add to. Default: counts of its own. */
+  readonly errors?: SocketErrors;
 }

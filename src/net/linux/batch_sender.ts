@@ -51,18 +51,49 @@ export class BatchSender {
   #busy = 0;
   #idle: (() => void) | undefined;
   #closed = false;
+  /** The last batch that the system did not accept at once, while it is being sent. */
+  #last: Promise<number> | undefined;
 
   /** Creates a sender from its parts. */
   constructor(private readonly parts: BatchSenderParts) {}
 
   /**
-   * Sends a whole batch on this thread.
+   * Sends a whole batch on this thread, after all earlier ones: sockets may share a ring, which contains
+   * frames of one batch until all are sent.
    *
    * @param signal Cancels waiting for an interface that is down.
    * @returns Number of datagrams that the system accepted; a promise if it did not accept all at
    * once. The promise rejects when the interface is gone, or is down after the signal has aborted.
    */
   flush(batch: PreparedBatch, signal?: AbortSignal): number | Promise<number> {
+    const sent = this.#last === undefined
+      ? this.#flush(batch, signal)
+      : this.#flushAfter(this.#last, batch, signal);
+    if (typeof sent === "number") return sent;
+    this.#last = sent;
+    const forget = () => {
+      if (this.#last === sent) this.#last = undefined;
+    };
+    sent.then(forget, forget); // the caller gets the error
+    return sent;
+  }
+
+  /** Sends a batch after another one. */
+  async #flushAfter(
+    before: Promise<number>,
+    batch: PreparedBatch,
+    signal?: AbortSignal,
+  ): Promise<number> {
+    this.#busy++;
+    try {
+      await Promise.allSettled([before]);
+      return await this.#flush(batch, signal);
+    } finally {
+      this.#release();
+    }
+  }
+
+  #flush(batch: PreparedBatch, signal?: AbortSignal): number | Promise<number> {
     const { gate } = this.parts;
     if (this.#closed) return 0;
     if (gate?.isOpen() === false) {

@@ -12,6 +12,8 @@ import { type FrameSender, FrameSocket } from "./frame_socket.ts";
 import { SendThread } from "./thread/send_thread.ts";
 import type { SendGate } from "../send_gate.ts";
 import type { DatagramSocket } from "../socket.ts";
+import type { PortSocket, PortSocketOptions } from "../port_socket.ts";
+import { SynSocket } from "./syn/syn_socket.ts";
 import { openUdpSocket } from "./udp_engine.ts";
 import { XdpSocket } from "./xdp/xdp_socket.ts";
 import { XdpSender } from "./xdp_sender.ts";
@@ -26,7 +28,15 @@ export interface FrameEngineOptions extends UplinkOptions {
   readonly gatewayMac?: Uint8Array;
   /** Whether nothing may be sent, not even an ARP request for the gateway's MAC. */
   readonly isDry: boolean;
+  /**
+   * Opens the socket of SYN packets for targets without a frame, and for those of IPv6. Default: the
+   * engine opens no sockets of SYN packets.
+   */
+  readonly openPlainPorts?: PortOpener;
 }
+
+/** Opens a socket of SYN packets. */
+type PortOpener = (local: Endpoint, options: PortSocketOptions) => PortSocket;
 
 /** A frame engine that was tested on this machine. */
 export interface FrameEngine {
@@ -38,6 +48,12 @@ export interface FrameEngine {
    * @throws Deno.errors.AddrInUse and other errors of the system's sockets.
    */
   open(local: Endpoint, thread?: SendThread, gate?: SendGate): DatagramSocket;
+  /**
+   * Opens a socket of SYN packets. That of IPv6 sends no frames.
+   *
+   * @throws Deno.errors.AddrInUse and other errors of the system's sockets.
+   */
+  openPorts?(local: Endpoint, options: PortSocketOptions, thread?: SendThread): PortSocket;
   /** Starts a sender thread. */
   startThread(): Promise<SendThread>;
 }
@@ -55,7 +71,7 @@ export async function packetEngine(options: FrameEngineOptions): Promise<FrameEn
     new PacketSender(uplink.interface.index, thread, gate);
   return {
     uplink,
-    open: socketOpener(route, open),
+    ...socketOpeners({ uplink, route, open, openPlain: options.openPlainPorts }),
     startThread: () => SendThread.start({ route }),
   };
 }
@@ -86,7 +102,8 @@ export async function xdpEngine(options: FrameEngineOptions): Promise<FrameEngin
     sockets.set(thread, socket);
     return thread;
   };
-  return { uplink, open: socketOpener({ ...route, mtu }, open), startThread };
+  const openers = { uplink, route: { ...route, mtu }, open, openPlain: options.openPlainPorts };
+  return { uplink, ...socketOpeners(openers), startThread };
 }
 
 /** Finds the next hop and the gateway's MAC, which a dry run leaves zero. */
@@ -110,25 +127,61 @@ async function testSender(sender: FrameSender): Promise<void> {
 
 type SenderOpener = (thread?: SendThread, gate?: SendGate) => FrameSender;
 
+/** What sockets are opened with. */
+interface OpeningParts {
+  readonly uplink: Uplink;
+  readonly route: FrameRoute;
+  readonly open: SenderOpener;
+  readonly openPlain?: PortOpener;
+}
+
 /**
- * Returns a function that opens sockets. The open sockets of one thread share a frame sender, and
- * have the same gate.
+ * Returns functions that open sockets. The open sockets of one thread share a frame sender, and have
+ * the same gate.
  */
-function socketOpener(route: FrameRoute, openSender: SenderOpener) {
+function socketOpeners(
+  { uplink, route, open, openPlain }: OpeningParts,
+): Pick<FrameEngine, "open" | "openPorts"> {
   const senders = new Map<SendThread | undefined, FrameSender>();
-  return (local: Endpoint, thread?: SendThread, gate?: SendGate): DatagramSocket => {
-    if (family(local.address) === 6) return openUdpSocket(local, { thread, gate });
+  /** Opens a socket with the sender of a thread. */
+  const withSender = <T>(
+    thread: SendThread | undefined,
+    gate: SendGate | undefined,
+    openWith: (sender: FrameSender) => T,
+  ): T => {
     let sender = senders.get(thread);
     if (sender === undefined || sender.isClosed) {
-      sender = openSender(thread, gate);
+      sender = open(thread, gate);
       senders.set(thread, sender);
     }
     sender.hold(); // `release` closes the sender, unless a socket has opened
     try {
-      const udp = openUdpSocket(local, { thread, errors: sender.errors, gate });
-      return new FrameSocket(udp, sender, route);
+      return openWith(sender);
     } finally {
       void sender.release();
     }
+  };
+  return {
+    open(local, thread, gate) {
+      if (family(local.address) === 6) return openUdpSocket(local, { thread, gate });
+      return withSender(thread, gate, (sender) => {
+        const udp = openUdpSocket(local, { thread, errors: sender.errors, gate });
+        return new FrameSocket(udp, sender, route);
+      });
+    },
+    openPorts: openPlain && ((local, options, thread) => {
+      if (family(local.address) === 6) return openPlain(local, options);
+      const { gate } = options;
+      return withSender(thread, gate, (sender) => {
+        const plain = openPlain({ ...local, port: 0 }, { ...options, errors: sender.errors });
+        try {
+          const { index } = uplink.interface;
+          return new SynSocket({ sender, route, index, port: local.port, plain, gate });
+        } catch (error) {
+          void plain[Symbol.asyncDispose]();
+          throw error;
+        }
+      });
+    }),
   };
 }

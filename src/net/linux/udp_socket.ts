@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { Endpoints } from "../../core/endpoints.ts";
-import { maxDatagramsIn, ReceiveDrain } from "../receive_drain.ts";
+import { maxDatagramsIn } from "../receive_drain.ts";
 import {
   countError,
   EAGAIN,
@@ -15,12 +15,12 @@ import {
   isFull,
   type Libc,
   MSG_DONTWAIT,
-  POLLIN,
 } from "./ffi/libc.ts";
 import { MessageBatch } from "./batch/message_batch.ts";
 import { MessageHeaders, readSockaddr, sockaddrSize, writeSockaddr } from "./ffi/mmsghdr.ts";
 import { preparedMessages, sendMessages } from "./batch/transmit.ts";
 import { BatchSender } from "./batch_sender.ts";
+import { type Arrivals, ReceiveLoop } from "./receive_loop.ts";
 import { TargetBatch } from "./batch/target_batch.ts";
 import type { SendThread } from "./thread/send_thread.ts";
 import type { SendGate } from "../send_gate.ts";
@@ -41,28 +41,16 @@ const ARRIVALS = 64;
  * a multiple of the page size, because buffers would then compete for the same cache lines.
  */
 const DATAGRAM_SPACE = 65_536 + 64;
-/** Maximum numbers of successive receive calls: between two batches, and after a poll. */
-const CALLS_BETWEEN_BATCHES = 4;
-const CALLS_PER_POLL = 16;
-/**
- * If at least this number of datagrams is sent between two polls, the receiver pauses instead of
- * polling. Arrived datagrams are then received between batches. A pending poll makes each send on
- * the socket more expensive (measured: 3 %).
- */
-const BUSY_SENDS = 32;
-/** Longest pause of the receiver while no datagram arrives, milliseconds. */
-const MAX_PAUSE_MS = 16;
-/** Longest poll for datagrams, and the first pause, milliseconds. */
-const POLL_MS = 50;
-const MIN_PAUSE_MS = 1;
 /** Maximum number of waits for send buffer space, after which a datagram counts as refused. */
 const MAX_WAITS = 1000;
 
 /** A UDP socket. It owns the descriptors and the library that it is given. */
-export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
+export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch>, Arrivals {
   readonly port: number;
   readonly receiveBuffer: number;
   readonly receivesWhileSending = true;
+  /** Whether the receive buffer was empty after the last call. */
+  isEmpty = false;
   readonly #arrivals: MessageHeaders;
   /** The socket address of a single datagram. */
   readonly #name: Uint8Array<ArrayBuffer>;
@@ -70,19 +58,10 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
   readonly #to = new Endpoints(1);
   readonly #memory: SocketMemory;
   #receiver: DatagramReceiver | undefined;
-  #capacity: ReceiverCapacity | undefined;
-  #receiving: Promise<void> = Promise.resolve();
+  readonly #loop: ReceiveLoop;
   readonly #sender: BatchSender;
-  /** The error that ended receiving; `undefined`: none. */
-  #failure: Error | undefined;
   #closed: Promise<void> | undefined;
   #dropped = 0;
-  #endPause = () => {};
-  /** Datagrams of batches since the last poll. */
-  #sends = 0;
-  /** Datagrams that arrived since the last poll. */
-  #arrived = 0;
-  readonly #receiveDrain: ReceiveDrain;
 
   /**
    * Takes ownership of a bound socket.
@@ -112,7 +91,8 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
     this.port = readSockaddr(this.#nameView, 0).port;
     this.#memory = new SocketMemory(libc, socket);
     this.receiveBuffer = this.#memory.size;
-    this.#receiveDrain = new ReceiveDrain(maxDatagramsIn(this.receiveBuffer));
+    const most = maxDatagramsIn(this.receiveBuffer);
+    this.#loop = new ReceiveLoop({ libc, socket, closing, arrivals: this, most });
     const transmit = sendMessages(libc);
     this.#sender = new BatchSender({ libc, closing, thread, transmit, errors: this.errors, gate });
     thread?.hold(this);
@@ -129,84 +109,28 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
 
   listen(receiver: DatagramReceiver, capacity?: ReceiverCapacity): Promise<void> {
     this.#receiver = receiver;
-    this.#capacity = capacity;
-    return this.#receiving = this.#receive();
+    return this.#loop.listen(capacity);
   }
 
-  async #receive(): Promise<void> {
-    let pause = MIN_PAUSE_MS;
-    while (this.#closed === undefined && this.#failure === undefined) {
-      this.#drain(CALLS_PER_POLL);
-      const full = this.#capacity?.();
-      if (full !== undefined) {
-        await full;
-        continue;
-      }
-      const busy = this.#sends >= BUSY_SENDS;
-      if (this.#arrived > 0) pause = MIN_PAUSE_MS;
-      else pause = Math.min(MAX_PAUSE_MS, 2 * pause);
-      this.#sends = this.#arrived = 0;
-      await (busy ? this.#pause(pause) : this.#poll());
-    }
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  /** Polls until a datagram arrives, the socket is being closed, or receiving has failed. */
-  #poll(): Promise<number> {
-    const wanted = new Int32Array(4);
-    wanted[0] = this.socket;
-    wanted[1] = POLLIN; // `events` is in the low half of the word, `revents` in the high half
-    wanted[2] = this.closing;
-    wanted[3] = POLLIN;
-    return this.libc.call.poll(wanted, 2n, POLL_MS);
-  }
-
-  /** Pauses for `ms` milliseconds, or until the socket is being closed or receiving has failed. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  #wake(): void {
-    this.libc.call.eventfd_write(this.closing, 1n);
-    this.#endPause();
-  }
-
-  /** Receives and delivers pending datagrams, with at most `calls` system calls. */
-  #drain(calls: number): void {
-    if (this.#receiver === undefined || this.#failure !== undefined) return;
+  /** Receives pending datagrams with one system call, and delivers them. */
+  deliver(): number {
     const { libc, socket } = this;
-    try {
-      for (let left = calls; left > 0 && this.#closed === undefined; left--) {
-        if (this.#capacity?.() !== undefined) return;
-        const first = this.#arrivals.header(0);
-        const count = libc.call.recvmmsg(socket, first, ARRIVALS, MSG_DONTWAIT, null);
-        if (count < 0) return this.#countFailure(libc.errno());
-        this.#arrived += count;
-        this.#deliver(count, this.#receiver);
-        this.#receiveDrain.delivered(count, count < ARRIVALS);
-        if (count < ARRIVALS) return;
-      }
-    } catch (error) {
-      this.#failure = error as Error;
-      this.#receiveDrain.delivered(0, true);
-      this.#wake();
-    }
-  }
-
-  #countFailure(errno: number): void {
-    if (errno === EAGAIN) this.#receiveDrain.delivered(0, true);
-    else if (errno !== EINTR) countError(this.errors.receive, errno);
+    const count = libc.call.recvmmsg(
+      socket,
+      this.#arrivals.header(0),
+      ARRIVALS,
+      MSG_DONTWAIT,
+      null,
+    );
+    const errno = count < 0 ? libc.errno() : 0;
+    this.isEmpty = errno === EAGAIN || count >= 0 && count < ARRIVALS;
+    if (count >= 0) this.#deliver(count, this.#receiver!);
+    else if (errno !== EAGAIN && errno !== EINTR) countError(this.errors.receive, errno);
+    return Math.max(0, count);
   }
 
   drained(): Promise<void> {
-    const ended = this.#closed !== undefined || this.#failure !== undefined;
-    return ended || this.#receiver === undefined ? Promise.resolve() : this.#receiveDrain.wait();
+    return this.#loop.drained();
   }
 
   #deliver(count: number, receiver: DatagramReceiver): void {
@@ -275,8 +199,7 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
 
   /** Counts datagrams that any sender sent for this socket, and delivers arrived ones. */
   receiveBetweenBatches(sent: number): void {
-    this.#sends += sent;
-    this.#drain(CALLS_BETWEEN_BATCHES);
+    this.#loop.receiveBetweenBatches(sent);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -285,11 +208,10 @@ export class UdpSocket implements DatagramSocket<MessageBatch | TargetBatch> {
 
   async #close(): Promise<void> {
     void this.dropped; // the getter stores the number, which cannot be read from a closed socket
-    this.#wake();
+    const received = this.#loop.close();
     await this.#sender.close();
     await this.thread?.idle();
-    await Promise.allSettled([this.#receiving]); // the caller of listen() gets the error
-    this.#receiveDrain.delivered(0, true);
+    await received;
     this.libc.call.close(this.socket);
     this.libc.call.close(this.closing);
     this.libc[Symbol.dispose]();

@@ -20,10 +20,12 @@ export const SOCK_DGRAM = 2;
 export const SOCK_RAW = 3;
 export const SOCK_NONBLOCK = 0x800;
 export const SOCK_CLOEXEC = 0x80000;
+export const O_CLOEXEC = 0x80000;
 export const SOL_SOCKET = 1;
 export const SO_ERROR = 4;
 export const SO_RCVBUF = 8;
 export const SO_BINDTODEVICE = 25;
+export const SO_ATTACH_FILTER = 26;
 export const SO_RCVBUFFORCE = 33;
 export const SO_MEMINFO = 55;
 export const SOL_PACKET = 263;
@@ -43,6 +45,7 @@ export const MSG_ERRQUEUE = 0x2000;
 export const MSG_NOSIGNAL = 0x4000;
 export const POLLIN = 1;
 export const POLLOUT = 4;
+export const POLLERR = 8;
 export const EFD_CLOEXEC = 0x80000;
 export const EFD_NONBLOCK = 0x800;
 export const EPOLL_CLOEXEC = 0x80000;
@@ -59,6 +62,7 @@ export const EPERM = 1;
 export const EINTR = 4;
 export const ENXIO = 6;
 export const EAGAIN = 11;
+export const ENOMEM = 12;
 export const EBUSY = 16;
 export const ENODEV = 19;
 export const EINVAL = 22;
@@ -151,6 +155,7 @@ const SYMBOLS = {
   memcpy: { parameters: ["usize", "usize", "usize"], result: "usize" },
   eventfd: { parameters: ["u32", "i32"], result: "i32" },
   eventfd_write: { parameters: ["i32", "u64"], result: "i32" },
+  open: { parameters: ["buffer", "i32"], result: "i32" },
   close: { parameters: ["i32"], result: "i32" },
   __errno_location: { parameters: [], result: "pointer" },
 } as const;

@@ -1,0 +1,200 @@
+/**
+ * A socket that sends SYN packets as Ethernet frames, and receives the replies through a packet socket.
+ * The system has no part in it, except that it answers SYN-ACKs with RSTs.
+ *
+ * @module
+ */
+import type { PortReplyReceiver, PortSocket } from "../../port_socket.ts";
+import { maxDatagramsIn } from "../../receive_drain.ts";
+import type { SendGate } from "../../send_gate.ts";
+import type { ReceiverCapacity, SocketErrors, Template } from "../../socket.ts";
+import { FrameBatch, framedAddresses, type FrameRoute } from "../batch/frame_batch.ts";
+import { TargetBatch } from "../batch/target_batch.ts";
+import { countError, EFD_CLOEXEC, failure, Libc } from "../ffi/libc.ts";
+import type { FrameSender } from "../frame_socket.ts";
+import { type Arrivals, ReceiveLoop } from "../receive_loop.ts";
+import type { HeldSocket, SendThread } from "../thread/send_thread.ts";
+import { ReplyPacket } from "./reply_packet.ts";
+import { ReplyTap } from "./reply_tap.ts";
+import { Resets } from "./resets.ts";
+import { type ReservedPort, reservePort } from "./source_port.ts";
+import { SynBatch } from "./syn_batch.ts";
+
+/** Maximum number of replies that are delivered at once. */
+const AT_ONCE = 64;
+
+/** What a {@linkcode SynSocket} is made from. */
+export interface SynSocketOptions {
+  /** The sender of frames. */
+  readonly sender: FrameSender;
+  /** The route of frames. */
+  readonly route: FrameRoute;
+  /** The index of the interface. */
+  readonly index: number;
+  /** The source port. 0: any outside of the range that the system gives to connections. */
+  readonly port: number;
+  /** The socket for targets without a frame, which this one then owns. It has the same error counts. */
+  readonly plain: PortSocket;
+  /** The gate of SYN packets. Default: none. */
+  readonly gate?: SendGate;
+}
+
+/** A socket of SYN packets. It keeps no state of probes. */
+export class SynSocket implements PortSocket<SynBatch>, HeldSocket, Arrivals {
+  readonly family = 4;
+  readonly transport = "tcp";
+  readonly pending = undefined;
+  readonly receivesWhileSending = true;
+  readonly port: number;
+  readonly receiveBuffer: number;
+  readonly #libc = new Libc();
+  readonly #opened = new DisposableStack();
+  readonly #tap: ReplyTap;
+  readonly #loop: ReceiveLoop;
+  readonly #resets: Resets;
+  readonly #reply = new ReplyPacket();
+  #receiver: PortReplyReceiver | undefined;
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Opens the socket.
+   *
+   * @throws Deno.errors.AddrInUse, Deno.errors.AddrNotAvailable; Deno.errors.PermissionDenied without
+   * CAP_NET_RAW; Error with the call that failed. The plain socket then stays the caller's.
+   */
+  constructor(private readonly options: SynSocketOptions) {
+    const { sender, route, index } = options;
+    const libc = this.#opened.use(this.#libc);
+    try {
+      const { port }: ReservedPort = this.#opened.use(
+        reservePort(libc, route.source, options.port),
+      );
+      this.port = port;
+      const closing = libc.call.eventfd(0, EFD_CLOEXEC);
+      if (closing < 0) throw failure(libc, "open an event");
+      this.#opened.defer(() => libc.call.close(closing));
+      const tapped = { index, address: route.source, port };
+      const tap = this.#tap = this.#opened.use(new ReplyTap(libc, tapped));
+      this.receiveBuffer = tap.ring.size;
+      const most = maxDatagramsIn(this.receiveBuffer);
+      const { socket } = tap;
+      this.#loop = new ReceiveLoop({ libc, socket, closing, arrivals: this, most });
+    } catch (error) {
+      this.#opened.dispose();
+      throw error;
+    }
+    const onFailure = (error: Error) => this.#loop.fail(error);
+    this.#resets = new Resets({ ...options, port: this.port, onFailure }, AT_ONCE);
+    sender.hold();
+    this.thread?.hold(this);
+  }
+
+  get gate(): SendGate | undefined {
+    return this.options.gate;
+  }
+
+  get errors(): SocketErrors {
+    return this.options.sender.errors;
+  }
+
+  get thread(): SendThread | undefined {
+    return this.options.sender.thread;
+  }
+
+  /** The descriptor of the packet socket that receives. */
+  get socket(): number {
+    return this.#tap.socket;
+  }
+
+  get dropped(): number {
+    return this.#tap.dropped + this.options.plain.dropped;
+  }
+
+  get receiveBufferUsed(): number {
+    return this.#tap.used;
+  }
+
+  async listen(receiver: PortReplyReceiver, capacity?: ReceiverCapacity): Promise<void> {
+    this.#receiver = receiver;
+    await Promise.all([
+      this.#loop.listen(capacity),
+      this.options.plain.listen(receiver, capacity),
+    ]);
+  }
+
+  /** Whether no reply waits. */
+  get isEmpty(): boolean {
+    return this.#tap.ring.isEmpty;
+  }
+
+  /** Delivers some replies, and answers those that are repeated SYN-ACKs. */
+  deliver(): number {
+    const count = this.#tap.ring.read(AT_ONCE, this.#read);
+    this.#resets.flush();
+    return count;
+  }
+
+  clearError(): void {
+    const errno = this.#tap.takeError();
+    if (errno !== 0) countError(this.errors.receive, errno);
+  }
+
+  readonly #read = (view: DataView, at: number, end: number): void => {
+    const reply = this.#reply;
+    if (!reply.read(view, at, end)) return;
+    if (reply.state === "open") this.#resets.add(reply);
+    this.#receiver!(reply, { address: reply.address, port: reply.port });
+  };
+
+  async drained(): Promise<void> {
+    await Promise.all([this.#loop.drained(), this.options.plain.drained()]);
+  }
+
+  batch(template: Template, capacity: number): SynBatch {
+    const { route, plain } = this.options;
+    const behind = framedAddresses(route, template);
+    const framed = this.thread === undefined
+      ? new FrameBatch(route, behind, template, capacity)
+      : new TargetBatch(template, capacity, 4);
+    return new SynBatch(behind, framed, plain.batch(template, capacity));
+  }
+
+  flush({ framed, plain }: SynBatch, signal?: AbortSignal): number | Promise<number> {
+    if (this.#closed !== undefined) return 0;
+    const sent = framed.length === 0 ? 0 : this.#flushFrames(framed, signal);
+    this.receiveBetweenBatches(framed.length);
+    if (plain.length === 0) return sent;
+    return sumOf(sent, this.options.plain.flush(plain, signal));
+  }
+
+  #flushFrames(framed: FrameBatch | TargetBatch, signal?: AbortSignal): number | Promise<number> {
+    const { sender } = this.options;
+    if (framed instanceof TargetBatch) return sender.send(framed, this.port, signal);
+    framed.frames.finish(framed.framedCount, this.port);
+    return sender.flush(framed, signal);
+  }
+
+  /** Counts SYN packets that any sender sent for this socket, and delivers replies. */
+  receiveBetweenBatches(sent: number): void {
+    if (this.#closed === undefined) this.#loop.receiveBetweenBatches(sent);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#closed ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    const { sender, plain } = this.options;
+    await Promise.all([this.#loop.close(), plain[Symbol.asyncDispose]()]);
+    await this.thread?.idle();
+    const { thread } = this;
+    await sender.release();
+    this.#opened.dispose();
+    await thread?.release(this);
+  }
+}
+
+async function sumOf(...parts: (number | Promise<number>)[]): Promise<number> {
+  const [one, other] = await Promise.all(parts);
+  return one + other;
+}

@@ -51,6 +51,8 @@ export interface LossAndRateParts {
 /** Measures packet loss with canary probes, and runs the rate search if the user requested it. */
 export class LossAndRate {
   readonly canaries: Canaries;
+  /** The canaries of the sweep over TCP, which runs at the same time. */
+  readonly portCanaries: Canaries;
   /** Counts the servers that each of the first two passes found. */
   readonly passes: PassTally;
   /** Counts the open ports that each of the first two passes over TCP found. */
@@ -83,21 +85,24 @@ export class LossAndRate {
     this.portPasses = new PassTally(state.canaries);
     const overTcp = options.targets.protocols.filter(({ transport }) => transport === "tcp");
     this.#overTcp = new Set(overTcp.map(({ name }) => name));
-    this.canaries = new Canaries({
-      tokens,
-      clock,
-      share: CANARY_SHARE,
-      seed: seedOf(random),
-      tally: new LossTally(state.canaries),
-      gapMs: this.#search === undefined ? GAP_MS : SEARCH_GAP_MS,
-      timeoutMs: Math.min(LATEST_MS, Math.max(GAP_MS, cooldownMs)),
-      mayProbe: (endpoint) =>
-        isExcluded(endpoint.address) ? "never" : interviewed.has(endpoint) ? "later" : "yes",
-      lastTo: (address) => throttle.lastTo(address),
-      onSent: spent && (({ address }) => spent.add(address)),
-      onReply: ({ address }) => tables.network.prove(address),
-      onOutcome: (lost, sentAt) => this.#search?.outcome(lost, sentAt),
-    });
+    const tally = new LossTally(state.canaries);
+    const newCanaries = () =>
+      new Canaries({
+        tokens,
+        clock,
+        share: CANARY_SHARE,
+        seed: seedOf(random),
+        tally,
+        gapMs: this.#search === undefined ? GAP_MS : SEARCH_GAP_MS,
+        timeoutMs: Math.min(LATEST_MS, Math.max(GAP_MS, cooldownMs)),
+        mayProbe: (endpoint) =>
+          isExcluded(endpoint.address) ? "never" : interviewed.has(endpoint) ? "later" : "yes",
+        lastTo: (address) => throttle.lastTo(address),
+        onSent: spent && (({ address }) => spent.add(address)),
+        onReply: ({ address }) => tables.network.prove(address),
+        onOutcome: (lost, sentAt) => this.#search?.outcome(lost, sentAt),
+      });
+    [this.canaries, this.portCanaries] = [newCanaries(), newCanaries()];
     this.#publishSearch();
   }
 
@@ -119,7 +124,8 @@ export class LossAndRate {
     const { protocol, endpoint, verified, at, latencyMs } = sighting;
     const kind = this.#kinds.get(protocol);
     if (kind === undefined || !verified) return;
-    this.canaries.add(kind, endpoint);
+    const canaries = this.#overTcp.has(protocol) ? this.portCanaries : this.canaries;
+    canaries.add(kind, endpoint);
     // Without a round trip it is unknown which pass sent the probe. By their time of arrival, slow replies
     // to the first pass would count for the second one, as if packets were lost.
     if (latencyMs === undefined) return;
@@ -137,6 +143,7 @@ export class LossAndRate {
     this.#stalled = ms > STALL_MS && !this.#stalled;
     if (this.#stalled) return; // replies that arrived meanwhile are read first
     this.canaries.settle();
+    this.portCanaries.settle();
     const search = this.#search;
     if (search === undefined) return;
     const { throttle } = this.#parts;
@@ -169,22 +176,30 @@ export class LossAndRate {
       MAX_SEARCH_SHARE,
       Math.max(MIN_SEARCH_SHARE, SEARCH_CANARY_RATE / search.rate),
     );
-    this.canaries.share = search.needsCanaries ? wanted : CANARY_SHARE;
+    for (const canaries of [this.canaries, this.portCanaries]) {
+      canaries.share = search.needsCanaries ? wanted : CANARY_SHARE;
+    }
     this.#options.io.state.rate = search.report;
   }
 
   /** Forgets what an outage of the scan's own network has disturbed. The rate search begins again. */
   forget(): void {
     this.canaries.forget();
+    this.portCanaries.forget();
     this.passes.forget();
     this.portPasses.forget();
     this.#search = this.#begin(this.#options.io.clock.now());
     this.#publishSearch();
   }
 
-  /** Ends the measurement when the sweep has ended. */
+  /** Ends the measurement when the sweep over UDP has ended. */
   end(): void {
     this.canaries.end();
+  }
+
+  /** Ends the measurement when the sweep over TCP has ended. */
+  endPorts(): void {
+    this.portCanaries.end();
   }
 }
 

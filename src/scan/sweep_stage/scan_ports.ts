@@ -63,7 +63,7 @@ export class ScanPorts implements AsyncDisposable {
       asked,
       clock,
       counts: state.tcp.counts,
-      canaries: lossAndRate.canaries,
+      canaries: lossAndRate.portCanaries,
       window,
       onRoundTrip: () => {},
       onOpen: (port, sentAt) => {

@@ -106,6 +106,7 @@ export class TcpSweep {
       this.#progress.begin(pass, mark, size);
     });
     if (!this.#tables.stop.sweepSignal.aborted) lossAndRate.portPasses.end();
+    lossAndRate.endPorts();
     return mark;
   }
 
@@ -153,7 +154,7 @@ export class TcpSweep {
       throttle,
       window,
       tokens,
-      canaries: lossAndRate.canaries,
+      canaries: lossAndRate.portCanaries,
       clock,
       waitSignal: stop.sweepSignal,
       skipsCooldown: () => stop.skipsCooldown,

@@ -158,7 +158,8 @@ export class DialedPorts implements PortSocket<PortBatch> {
   }
 
   get #isFree(): boolean {
-    return this.#connecting < this.#most && this.#held.length < MAX_HELD;
+    const held = this.#held.length; // they may have connections, which need descriptors
+    return this.#connecting + held < this.#most && held < MAX_HELD;
   }
 
   /** Waits until a connection may begin; `false`: none may begin any more. */

@@ -174,25 +174,33 @@ Deno.test("DialedPorts disposes of connections that wait, with no further one", 
   assertEquals([streams.begun.length, replies], [4, []]);
 });
 
-Deno.test("DialedPorts begins no connection while 256 replies wait for the receiver", async () => {
-  const { network, socket, streams, replies, listen } = open({ atOnce: 100 });
-  streams.absent = ACCEPTS;
-  let full: PromiseWithResolvers<void> | undefined = Promise.withResolvers();
-  await network.run((async () => {
-    void listen(() => full?.promise);
-    for (let i = 0; i < 2; i++) await socket.flush(batchOf(socket, 100 * i, 100));
-    const flushed = socket.flush(batchOf(socket, 200, 200));
-    await after(network, 5000);
-    assertEquals([replies.length, streams.begun.length, socket.pending], [0, 300, 0]);
-    const settled = full!;
-    full = undefined;
-    settled.resolve();
-    assertEquals(await flushed, 200);
-    await after(network, 100);
-  })());
-  assertEquals(replies.map(({ token }) => token), Array.from({ length: 400 }, (_, i) => i));
-  for (const { stream } of replies) stream![Symbol.dispose]();
-  assertEquals(streams.open, 0);
+Deno.test("DialedPorts counts open connections that wait for the receiver, and begins none from 256 on", async () => {
+  for (const { atOnce, begun } of [{ atOnce: 100, begun: 100 }, { atOnce: 1000, begun: 300 }]) {
+    const { network, socket, streams, replies, listen } = open({ atOnce });
+    streams.absent = ACCEPTS;
+    let full: PromiseWithResolvers<void> | undefined = Promise.withResolvers();
+    await network.run((async () => {
+      void listen(() => full?.promise);
+      const flushed = (async () => {
+        let sum = 0;
+        for (let i = 0; i < 4; i++) {
+          sum += await socket.flush(batchOf(socket, 100 * i, 100));
+          await after(network, 100); // its connections open
+        }
+        return sum;
+      })();
+      await after(network, 5000);
+      assertEquals([replies.length, streams.begun.length, socket.pending], [0, begun, 0]);
+      const settled = full!;
+      full = undefined;
+      settled.resolve();
+      assertEquals(await flushed, 400);
+      await after(network, 100);
+    })());
+    assertEquals(replies.map(({ token }) => token), Array.from({ length: 400 }, (_, i) => i));
+    for (const { stream } of replies) stream![Symbol.dispose]();
+    assertEquals(streams.open, 0);
+  }
 });
 
 Deno.test("DialedPorts closes opened connections that were not delivered when it is disposed of", async () => {

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console
 /**
  * Probes TCP ports with the connections of Deno, inside a network namespace that
  * tests/sockets/dialed_ports_test.ts makes. Prints the outcome as JSON.

@@ -41,12 +41,14 @@ const PAUSE_MS = 10;
 export interface PlannedSweep {
   /** Runs passes one after the other, and waits up to `cooldownMs` for late replies. */
   runPlanned(passes: readonly Pass[], number: number, cooldownMs: number): Promise<void>;
+  /** Ends the measurements after the last pass. */
+  endPlanned(): void;
 }
 
 /** The parts of the scan that the adaptive sweep uses, apart from the tables. */
 export interface AdaptiveSweepParts {
   /** The sweep over UDP. */
-  readonly udp: PlannedSweep & { endPlanned(): void };
+  readonly udp: PlannedSweep;
   /** The sweep over TCP. */
   readonly tcp: PlannedSweep;
   /** The queue of servers to interview. */
@@ -103,6 +105,7 @@ export class AdaptiveSweep {
       return await this.#runPasses();
     } finally {
       this.#parts.udp.endPlanned();
+      this.#parts.tcp.endPlanned();
     }
   }
 

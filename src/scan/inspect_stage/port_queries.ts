@@ -17,7 +17,7 @@ import type { OpenPort } from "../../sweep/port_receiver.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import { nonceOf } from "../random_numbers.ts";
 import { sentTo } from "../requested_names.ts";
-import { MAX_OF_HOST, type ScanConnections } from "../scan_connections.ts";
+import { divideConnections, MAX_OF_HOST, type ScanConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { SightingAdmission } from "./sighting_admission.ts";
@@ -39,10 +39,8 @@ export interface PortQueriesParts {
 /** Interval of the check whether a probe waits, milliseconds. */
 const PENDING_MS = 10;
 
-/** The part of all connections that queries of open ports may use; the rest is for interviews. */
+/** The part of the connections for queries that open ports may use; the rest is for interviews. */
 const PART = 3 / 4;
-/** Number of waiting ports with an open connection at which no more replies are read. */
-const MAX_CONNECTED = 256;
 /** Number of waiting ports at which the sweep sends nothing, and no more replies are read. */
 const MAX_WAITING = 16_384;
 
@@ -74,6 +72,8 @@ export class PortQueries {
   readonly #hosts = new Map<Address, HostQueries>();
   /** The ports that wait or are queried, by the keys of their endpoints. */
   readonly #byEndpoint = new Map<number | bigint, Query>();
+  /** Number of waiting ports with an open connection at which no more replies are read. */
+  readonly #mostConnected: number;
   /** Number of waiting ports, those of busy hosts included, and of those with an open connection. */
   #count = 0;
   #connected = 0;
@@ -86,6 +86,7 @@ export class PortQueries {
     this.#options = options;
     this.#tables = tables;
     this.#parts = parts;
+    this.#mostConnected = divideConnections(options.limits).waiting;
     const end = () => tables.stop.skipsCooldown && this.#cut();
     tables.stop.sweepSignal.addEventListener("abort", end, { once: true });
     tables.stop.interviewSignal.addEventListener("abort", () => this.#cut(), { once: true });
@@ -93,7 +94,7 @@ export class PortQueries {
 
   /** Whether so many ports wait that the sweep must send nothing. */
   get isFull(): boolean {
-    return this.#connected >= MAX_CONNECTED || this.#count >= MAX_WAITING;
+    return this.#connected >= this.#mostConnected || this.#count >= MAX_WAITING;
   }
 
   /** Number of ports that wait or are queried. */

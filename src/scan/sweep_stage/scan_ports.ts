@@ -14,6 +14,7 @@ import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { familiesOf } from "../../targets/compose.ts";
 import type { PortQueries } from "../inspect_stage/port_queries.ts";
 import type { PassPlan } from "../pass_plan.ts";
+import { divideConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { LossAndRate } from "./loss_and_rate.ts";
@@ -45,7 +46,7 @@ export class ScanPorts implements AsyncDisposable {
     const families = plan.tcpKinds.length === 0 ? [] : familiesOf(addresses);
     const dialed = (bits: 4 | 6) => {
       const { clock, gate, dialer } = io;
-      const atOnce = limits.connections;
+      const { pending: atOnce } = divideConnections(limits);
       return [new DialedPorts(bits, dialer, { clock, wait, atOnce, gate, ...tables })];
     };
     this.sockets = families.flatMap((bits) => io.openPorts?.(bits, wait) ?? dialed(bits));

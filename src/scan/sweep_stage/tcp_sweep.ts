@@ -34,7 +34,7 @@ export interface TcpSweepParts {
   /** The open ports that no pass probes again. */
   readonly asked: AskedPorts;
   /** The open ports that are queried; the sweep waits while there are too many. */
-  readonly queries: Pick<PortQueries, "isFull" | "size">;
+  readonly queries: Pick<PortQueries, "isFull" | "size" | "idle">;
   /** The queue of sightings; the sweep waits while it is full. */
   readonly sightings: Pick<SightingQueue, "isFull">;
   /** Measures the loss and adjusts the rate. */
@@ -75,6 +75,7 @@ export class TcpSweep {
     this.#history = this.#historyFrom(options.order.from.tcp);
   }
 
+  /** Number of probes that wait for a reply; `undefined`: a socket does not know. */
   get #pending(): number | undefined {
     return pendingOf(this.#parts.sockets);
   }
@@ -110,13 +111,22 @@ export class TcpSweep {
     return mark;
   }
 
-  /** Runs passes of an adaptive scan, and waits for late replies. */
+  /**
+   * Runs passes of an adaptive scan, and waits for late replies and for the queries of open ports: the
+   * next pass is planned from the servers that were found.
+   */
   async runPlanned(passes: readonly Pass[], number: number, cooldownMs: number): Promise<void> {
     const { state } = this.#options.io;
     await this.#sweep(passes, START, Math.min(cooldownMs, this.#cooldownMs), (pass, mark, size) => {
       state.tcp.passes = number;
       this.#progress.begin(pass, { pass: number, position: mark.position }, size);
     });
+    await this.#parts.queries.idle();
+  }
+
+  /** Ends the passes of an adaptive scan. */
+  endPlanned(): void {
+    this.#parts.lossAndRate.endPorts();
   }
 
   /** Runs passes from a mark on, and repeats what an outage swallows. */

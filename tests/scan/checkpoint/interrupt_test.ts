@@ -162,7 +162,7 @@ for (
 
   Deno.test(`after a stop at any time, ${name}, the printed --from finds every server once`, async () => {
     const all = await serversOf(setting);
-    const sides = await stopEverywhere(setting, 25, async (stopped, what) => {
+    const sides = await stopEverywhere(setting, 40, async (stopped, what) => {
       const { end, rows } = await scanFleet(stopped);
       const first = rows.map(serverId);
       if (end.reason === "done") return end;

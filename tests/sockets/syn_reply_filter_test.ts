@@ -1,10 +1,10 @@
 /** The filter of replies, as the kernel runs it on a pair of sockets. */
 import { assertEquals } from "@std/assert";
-import { mix } from "../../../../src/core/bits.ts";
-import { AF_UNIX, Libc, MSG_DONTWAIT, SOCK_DGRAM } from "../../../../src/net/linux/ffi/libc.ts";
-import { KEPT, replyFilter } from "../../../../src/net/linux/syn/reply_filter.ts";
-import { ReplyPacket } from "../../../../src/net/linux/syn/reply_packet.ts";
-import { attachFilter } from "../../../../src/net/linux/syn/reply_tap.ts";
+import { mix } from "../../src/core/bits.ts";
+import { AF_UNIX, Libc, MSG_DONTWAIT, SOCK_DGRAM } from "../../src/net/linux/ffi/libc.ts";
+import { KEPT, replyFilter } from "../../src/net/linux/syn/reply_filter.ts";
+import { ReplyPacket } from "../../src/net/linux/syn/reply_packet.ts";
+import { attachFilter } from "../../src/net/linux/syn/reply_tap.ts";
 import {
   ACK,
   fromPeer,
@@ -21,7 +21,7 @@ import {
   SYN_ACK,
   tcp,
   UNREACHABLE,
-} from "./packets.ts";
+} from "../net/linux/syn/packets.ts";
 
 const isLinux = Deno.build.os === "linux";
 

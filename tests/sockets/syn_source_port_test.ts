@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Libc } from "../../../../src/net/linux/ffi/libc.ts";
-import { randomPorts, reservePort } from "../../../../src/net/linux/syn/source_port.ts";
+import { Libc } from "../../src/net/linux/ffi/libc.ts";
+import { randomPorts, reservePort } from "../../src/net/linux/syn/source_port.ts";
 
 const LOOPBACK = 0x7f000001;
 

@@ -42,6 +42,7 @@ const C_NAMES: Readonly<Record<string, string>> = { PMTUDISC_DO: "IP_PMTUDISC_DO
 const HEADERS = [
   ...[
     "errno.h",
+    "fcntl.h",
     "poll.h",
     "stddef.h",
     "stdio.h",

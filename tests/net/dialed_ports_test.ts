@@ -1,4 +1,8 @@
-/** Port probes over the fake network. tests/sockets/dialed_ports_test.ts has those over real sockets. */
+/**
+ * Port probes over the fake network. tests/sockets/dialed_ports_test.ts has those over real sockets.
+ *
+ * Covers src/net/dialed/.
+ */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Endpoint } from "../../src/core/address.ts";
 import { Endpoints } from "../../src/core/endpoints.ts";

@@ -1,6 +1,6 @@
 /**
  * Covers src/scan/, src/inspect/, src/scan/inspect_stage/, src/scan/sweep_stage/,
- * src/sweep/sweep.ts and src/sweep/connection_passes.ts.
+ * and src/sweep/sweep.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint, parseIpv4 } from "../../src/core/address.ts";

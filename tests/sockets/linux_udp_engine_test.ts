@@ -1,7 +1,7 @@
 /**
  * Properties that only the fast engine has: Linux, through FFI.
  *
- * Covers src/net/linux/batch_sender.ts, src/net/linux/udp_engine.ts, src/net/linux/udp_socket.ts,
+ * Covers src/net/linux/receive_loop.ts, src/net/linux/batch_sender.ts, src/net/linux/udp_engine.ts, src/net/linux/udp_socket.ts,
  * src/net/linux/batch/message_batch.ts, src/net/linux/batch/target_batch.ts,
  * src/net/linux/batch/transmit.ts, src/net/linux/ffi/libc.ts, src/net/linux/ffi/mmsghdr.ts,
  * src/net/linux/ffi/socket_memory.ts, src/net/linux/thread/blocking_send.ts,

@@ -26,7 +26,8 @@ async function watchTwice({ first, folder, database: path, open }: DatabasePlace
   const permissions = ["--allow-net", "--allow-read", "--allow-write", "--allow-env"];
   const optOuts = ["--opt-out-file", `${folder}/out.txt`];
   const targets = before.map(({ endpoint }) => formatEndpoint(endpoint));
-  const scan = ["--protocol", "raknet", "--cooldown", "200ms", "-q", ...optOuts];
+  // All programs query the same protocols: otherwise the second one to see a server adds a protocol.
+  const scan = ["--protocol", "raknet,query", "--cooldown", "200ms", "-q", ...optOuts];
   const count = async (kind: string) => {
     await using database = await open();
     const sql = `select count(*) as n from events where kind = '${kind}'`;

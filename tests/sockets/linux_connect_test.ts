@@ -212,6 +212,35 @@ test("targets without a reply expire, and the sockets probe others", async () =>
   listener.close();
 });
 
+test("a probe is pending until its reply or the end of the wait, over both families", async () => {
+  for (const hostname of ["127.0.0.1", "::1"] as const) {
+    const { listener, endpoint } = listen(hostname);
+    const local = hostname === "::1" ? 0n : 0;
+    await using socket = await openSocket({ local, atOnce: 4, wait: { ms: 30 } });
+    using replies = new Replies(socket);
+    assert(!socket.hasPending(endpoint));
+    const sent = probe(socket, [endpoint]);
+    assert(socket.hasPending(endpoint)); // no event was received yet
+    assert(!socket.hasPending({ ...endpoint, port: endpoint.port ^ 1 }));
+    for (const address of [LOOPBACK, LOOPBACK + 1, 1n, 1n << 32n, 1n << 96n | 1n]) {
+      const isSame = address === endpoint.address;
+      assertEquals(socket.hasPending({ ...endpoint, address }), isSame, `${address}`);
+    }
+    assertEquals(await sent, 1);
+    await replies.count(1);
+    assert(!socket.hasPending(endpoint));
+    listener.close();
+  }
+  using silent = await silentEndpoint();
+  await using socket = await openSocket({ wait: { ms: 30 } });
+  using _replies = new Replies(socket);
+  const sent = probe(socket, [silent.endpoint, silent.endpoint]);
+  assert(socket.hasPending(silent.endpoint));
+  assertEquals(await sent, 2);
+  await untilNonePending(socket);
+  assert(!socket.hasPending(silent.endpoint));
+});
+
 test("two batches at once are sent one after the other", async () => {
   using silent = await silentEndpoint();
   await using socket = await openSocket({ atOnce: 3, wait: { ms: 20 } });

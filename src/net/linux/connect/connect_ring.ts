@@ -75,6 +75,8 @@ export class ConnectRing {
   readonly #option = new Int32Array(1);
   readonly #optionSize = new Uint32Array(1);
   readonly #byte = new Uint8Array(1);
+  /** The words of an address that is looked up. */
+  readonly #words: Int32Array;
   /** Number of sockets that may be open. It is below the capacity after a shortage. */
   #limit: number;
   /** The time from which on another socket may be opened. */
@@ -90,6 +92,7 @@ export class ConnectRing {
   constructor(parts: ConnectRingParts) {
     const { family, from, capacity } = this.#parts = parts;
     this.slots = new ConnectSlots(capacity, ADDRESS_WORDS[family] as 1 | 4);
+    this.#words = new Int32Array(this.slots.words);
     this.#limit = capacity;
     this.#name = new Uint8Array(sockaddrSize(family));
     this.#nameView = new DataView(this.#name.buffer);
@@ -284,6 +287,14 @@ export class ConnectRing {
       if (slots.count > this.#limit) this.#close(slot);
       else if (this.#disconnect(slot)) slots.addIdle(slot);
     }
+  }
+
+  /** Whether a connection to an endpoint of the family of the ring is pending. */
+  hasPending({ address, port }: Endpoint): boolean {
+    const words = this.#words;
+    let rest = BigInt(address);
+    for (let k = words.length - 1; k >= 0; k--, rest >>= 32n) words[k] = Number(rest & 0xffffffffn);
+    return this.slots.hasPending(words, port);
   }
 
   /** The target of a slot. */

@@ -10,6 +10,8 @@ type AddressWords = 1 | 4;
 
 /** The end of a list of slots. */
 const NONE = -1;
+/** An odd factor near 2^32 divided by the golden ratio: it spreads neighbouring numbers. */
+const SPREAD = 0x9e3779b1;
 
 /**
  * Slots for connections. A slot is in one of four lists: _empty_ slots have no socket, _idle_ ones have
@@ -42,6 +44,11 @@ export class ConnectSlots {
   /** Neighbours in the lists; the last two elements are the ends of pending and of settled slots. */
   readonly #next: Int32Array;
   readonly #previous: Int32Array;
+  /** The pending slots by a hash of their endpoints: the first of each hash, and the next after each slot. */
+  readonly #firstOfHash: Int32Array;
+  readonly #nextOfHash: Int32Array;
+  /** Number of bits by which a hash is shifted to the right. */
+  readonly #hashShift: number;
   readonly #pendingEnd: number;
   readonly #settledEnd: number;
   #idleTop = NONE;
@@ -65,6 +72,9 @@ export class ConnectSlots {
     this.errors = new Uint16Array(capacity);
     this.used = new Uint8Array(capacity);
     this.#isPending = new Uint8Array(capacity);
+    this.#hashShift = Math.max(1, Math.clz32(capacity));
+    this.#firstOfHash = new Int32Array(2 ** (32 - this.#hashShift)).fill(NONE);
+    this.#nextOfHash = new Int32Array(capacity);
     this.#pendingEnd = capacity;
     this.#settledEnd = capacity + 1;
     this.#next = new Int32Array(capacity + 2);
@@ -87,6 +97,33 @@ export class ConnectSlots {
   /** Whether a slot has this socket and is pending. */
   isPending(slot: number, socket: number): boolean {
     return this.#isPending[slot] === 1 && this.sockets[slot] === socket;
+  }
+
+  /**
+   * Whether a connection to an endpoint is pending.
+   *
+   * @param address The words of its address.
+   */
+  hasPending(address: Int32Array, port: number): boolean {
+    const { words, addresses, ports } = this;
+    let slot = this.#firstOfHash[this.#hashOf(address, 0, port)];
+    for (; slot !== NONE; slot = this.#nextOfHash[slot]) {
+      const at = slot * words;
+      if (ports[slot] === port && address.every((word, k) => addresses[at + k] === word)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  #hashOf(addresses: Int32Array, at: number, port: number): number {
+    let hash = port;
+    for (let k = 0; k < this.words; k++) hash = Math.imul(hash ^ addresses[at + k], SPREAD);
+    return hash >>> this.#hashShift;
+  }
+
+  #hashOfSlot(slot: number): number {
+    return this.#hashOf(this.addresses, slot * this.words, this.ports[slot]);
   }
 
   /** Takes a socket into an empty slot, and returns the slot, which is in no list. */
@@ -134,6 +171,9 @@ export class ConnectSlots {
     this.#isPending[slot] = 1;
     this.times[slot] = now;
     this.#append(slot, this.#pendingEnd);
+    const hash = this.#hashOfSlot(slot);
+    this.#nextOfHash[slot] = this.#firstOfHash[hash];
+    this.#firstOfHash[hash] = slot;
     this.pending++;
   }
 
@@ -164,7 +204,19 @@ export class ConnectSlots {
   #removePending(slot: number): void {
     this.#isPending[slot] = 0;
     this.#unlink(slot);
+    this.#unlinkHash(slot);
     this.pending--;
+  }
+
+  #unlinkHash(slot: number): void {
+    const hash = this.#hashOfSlot(slot);
+    const next = this.#nextOfHash;
+    if (this.#firstOfHash[hash] === slot) this.#firstOfHash[hash] = next[slot];
+    else {
+      let before = this.#firstOfHash[hash];
+      while (next[before] !== slot) before = next[before];
+      next[before] = next[slot];
+    }
   }
 
   #append(slot: number, end: number): void {

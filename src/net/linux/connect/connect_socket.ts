@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Address, family as familyOf } from "../../../core/address.ts";
+import { type Address, type Endpoint, family as familyOf } from "../../../core/address.ts";
 import type { Clock } from "../../clock.ts";
 import { isShortage } from "../../file_descriptors.ts";
 import type {
@@ -132,6 +132,10 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
 
   get pending(): number {
     return this.#ring.slots.pending;
+  }
+
+  hasPending(endpoint: Endpoint): boolean {
+    return familyOf(endpoint.address) === this.family && this.#ring.hasPending(endpoint);
   }
 
   batch(template: Template, capacity: number): TargetBatch {

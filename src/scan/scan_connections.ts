@@ -17,23 +17,14 @@ import type { ScanTables } from "./scan_tables.ts";
  */
 export const MAX_OF_HOST = 4;
 
-/** How the connections of a scan are divided. All of them together need no more descriptors than allowed. */
-export interface DividedConnections {
-  /** Connections on which servers are queried. */
-  readonly queried: number;
-  /** Connections to open ports that wait for their query. */
-  readonly waiting: number;
-  /** Connections of the sweep that wait to be accepted. */
-  readonly pending: number;
-}
-
-/** Divides the connections: queries get at most half, and the sweep what they leave. Each gets at least one. */
-export function divideConnections(
-  { connections, concurrency }: Pick<ScanSetup["limits"], "connections" | "concurrency">,
-): DividedConnections {
-  const queried = Math.max(1, Math.min(concurrency, Math.floor(connections / 2)));
-  const waiting = Math.max(1, Math.floor(queried / 4));
-  return { queried, waiting, pending: Math.max(1, connections - queried - waiting) };
+/**
+ * Maximum number of connections to open ports that wait for their query. They need descriptors beside
+ * those of `connections`.
+ */
+export function waitingConnections(
+  { connections }: Pick<ScanSetup["limits"], "connections">,
+): number {
+  return Math.max(1, Math.floor(connections / 4));
 }
 
 /** Opens connections, with a limit on open ones. */
@@ -51,7 +42,7 @@ export class ScanConnections {
     throttle: Throttle,
   ) {
     this.#ports = targets.ports;
-    this.slots = new ConnectionSlots(divideConnections(limits).queried, MAX_OF_HOST);
+    this.slots = new ConnectionSlots(limits.connections, MAX_OF_HOST);
     this.link = {
       dialer,
       throttle,

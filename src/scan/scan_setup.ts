@@ -7,7 +7,7 @@ import type { ProtocolSelection } from "../protocols/list.ts";
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
 import type { SendGate } from "../net/send_gate.ts";
-import type { PortSocket, PortWait } from "../net/port_socket.ts";
+import type { PortSocket, PortSocketOptions } from "../net/port_socket.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import type { StreamLimits } from "../net/stream_link.ts";
 import type { Limits, Throttle } from "../net/throttle.ts";
@@ -111,8 +111,13 @@ export interface ScanLimits {
   readonly cooldownMs: number;
   /** Maximum number of concurrent interviews. */
   readonly concurrency: number;
-  /** Maximum number of concurrent TCP connections. */
+  /** Maximum number of concurrent TCP connections on which servers are queried. */
   readonly connections: number;
+  /**
+   * Maximum number of connections of the sweep that wait to be accepted. Engines that send raw SYN packets
+   * need none. Default: as many as `connections`.
+   */
+  readonly pendingProbes?: number;
   /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;
   /** Maximum number of open sockets that serve one interview each. Default: no limit. */
@@ -150,12 +155,8 @@ export interface ScanIo {
   readonly threads?: number;
   /** Opens a socket on an ephemeral port. */
   readonly openExclusive: (family: 4 | 6) => DatagramSocket;
-  /**
-   * Opens the sockets of a family that probe TCP ports. Default: one that connects through the dialer.
-   *
-   * @param wait The time for their replies.
-   */
-  readonly openPorts?: (family: 4 | 6, wait: PortWait) => readonly PortSocket[];
+  /** Opens the sockets of a family that probe TCP ports. Default: one that connects through the dialer. */
+  readonly openPorts?: (family: 4 | 6, options: PortSocketOptions) => readonly PortSocket[];
   /** Opens the TCP connections of passes and interviews. */
   readonly dialer: Dialer;
   /** The outputs of the rows. The scan does not close them. */

@@ -68,11 +68,10 @@ Deno.test("invented protocols over UDP and TCP are found by a scan, and a forged
   const result = await scanInvented();
   assertEquals(result.end.error, undefined);
   assertEquals(result.rows.length, HERALDS + 1);
-  // Two servers with both protocols replied over UDP before the sweep over TCP came to them: it found one
-  // server. Half of the tokens have their highest bit set.
+  // Which transport finds the two servers with both protocols depends on the pace of the passes. Half of
+  // the tokens have their highest bit set.
   const { replies, tcp } = result.state;
-  assertEquals([replies.valid, replies.forged > 0], [HERALDS, true]);
-  assertEquals(tcp.counts.valid, 1);
+  assertEquals([replies.valid + tcp.counts.valid, replies.forged > 0], [HERALDS + 1, true]);
   const { protocols, name, players_online, extras } = rowAt(result, 50);
   assertEquals([protocols, name, players_online], [["herald"], "herald50", 3]);
   assertEquals(extras, { herald: { name: "herald50" } });

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { family, formatAddress } from "../../core/address.ts";
+import { type Endpoint, family, formatAddress } from "../../core/address.ts";
+import type { PortSocketOptions } from "../../net/port_socket.ts";
 import type { Targets } from "../../targets/compose.ts";
 import type { EngineConditions, Loaded } from "./choose_engine.ts";
 import { CONDITIONS_HERE, type EngineName } from "./engine_names.ts";
@@ -42,10 +43,19 @@ async function loadRaw(
 ): Promise<Loaded> {
   const { NoUplink } = await import("../../net/linux/netlink/uplink.ts");
   const { packetEngine, xdpEngine } = await import("../../net/linux/frame_engines.ts");
+  const { ConnectSocket } = await import("../../net/linux/connect/connect_socket.ts");
   const ranges = ipv4Ranges(targets);
   const source = typeof sourceIp === "number" ? sourceIp : undefined;
   try {
-    const options = { targets: ranges, interface: link, gatewayMac, source, isDry };
+    const options = {
+      targets: ranges,
+      interface: link,
+      gatewayMac,
+      source,
+      isDry,
+      openPlainPorts: ({ address }: Endpoint, given: PortSocketOptions) =>
+        new ConnectSocket(address, given),
+    };
     const { uplink, ...engine } =
       await (name === "xdp" ? xdpEngine(options) : packetEngine(options));
     const size = ranges.reduce((sum, { start, end }) => sum + end - start, 0);

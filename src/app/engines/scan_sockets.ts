@@ -9,7 +9,9 @@ import { openSocket } from "../../net/deno/udp_socket.ts";
 import { descriptorsLeft, lacksDescriptor } from "../../net/file_descriptors.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { SendGate } from "../../net/send_gate.ts";
+import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
+import { waitingConnections } from "../../scan/scan_connections.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
 import type { Engine } from "./choose_engine.ts";
@@ -118,16 +120,44 @@ function openOne(
   try {
     return engine.open(local, thread, gate);
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    if (lacksDescriptor(error)) {
-      throw new ShortageError(
-        `Cannot open the sockets of a scan: ${
-          (error as Error).message
-        }; raise the limit (ulimit -n)`,
-      );
+    throw openError(error, local.port === 0 ? "open a socket" : `send from port ${local.port}`);
+  }
+}
+
+/** The error of a scan whose socket cannot be opened. */
+function openError(error: unknown, what: string): unknown {
+  if (error instanceof Deno.errors.NotCapable) return error;
+  const { message } = error as Error;
+  if (!lacksDescriptor(error)) return new InputError(`Cannot ${what}: ${message}`);
+  return new ShortageError(
+    `Cannot open the sockets of a scan: ${message}; raise the limit (ulimit -n)`,
+  );
+}
+
+/**
+ * Opens the sockets of a family that probe TCP ports: one for each sender thread of the shared sockets,
+ * from which the thread sends.
+ *
+ * @throws InputError for sockets that cannot be opened.
+ */
+export function openPortSockets(
+  openPorts: NonNullable<Engine["openPorts"]>,
+  bits: 4 | 6,
+  { sourceIp }: Pick<SocketOptions, "sourceIp">,
+  shared: readonly DatagramSocket[],
+  options: PortSocketOptions,
+): PortSocket[] {
+  const local = { address: localAddress({ sourceIp }, bits), port: 0 };
+  const threads = new Set(shared.map(({ thread }) => thread));
+  const opened: PortSocket[] = [];
+  try {
+    for (const thread of threads) {
+      opened.push(openPorts(local, options, thread as SendThread | undefined));
     }
-    const what = local.port === 0 ? "open a socket" : `send from port ${local.port}`;
-    throw new InputError(`Cannot ${what}: ${(error as Error).message}`);
+    return opened;
+  } catch (error) {
+    for (const socket of opened) void socket[Symbol.asyncDispose]();
+    throw openError(error, "open a socket of SYN packets");
   }
 }
 
@@ -193,57 +223,91 @@ const SPARE_DESCRIPTORS = 64;
 /** A number of inspection sockets that is seldom reached: free descriptors beyond it are not counted. */
 const MANY_SOCKETS = 256;
 
-/** Limits on sockets with one peer each, which need a descriptor per server. */
+/** Limits on sockets with one peer each, which need a descriptor per server or target. */
 export interface Capacity {
-  /** Maximum number of TCP connections. */
+  /** Maximum number of TCP connections on which servers are queried. */
   readonly connections: number;
+  /** Maximum number of connections of the sweep that wait to be accepted. */
+  readonly pendingProbes: number;
   /** Maximum number of sockets of inspections; `Infinity`: no limit is needed. */
   readonly exclusiveSockets: number;
+}
+
+/** The connections that a scan requests, and the descriptors that stay free for files. */
+export interface DescriptorNeeds {
+  /** Number of connections on which servers are queried; 0: the scan opens none. */
+  readonly connections: number;
+  /** Number of connections beside these that wait to be accepted. */
+  readonly pendingProbes: number;
+  /** Number of descriptors to leave free for outputs, databases and checkpoints. */
+  readonly files: number;
+}
+
+/** The least part of scarce descriptors that queries of servers get. */
+const QUERIED_PART = 0.4;
+
+/** Number of descriptors of connections on which servers are queried, and of those that wait for a query. */
+function queryDescriptors(connections: number): number {
+  return connections + waitingConnections({ connections });
 }
 
 /**
  * Divides descriptors among connections and sockets of inspections.
  *
  * @param left Number of free descriptors.
- * @param wanted Requested number of connections; 0: the scan opens none.
- * @param files Number of descriptors to leave free for outputs, databases and checkpoints.
  */
-export function divide(left: number, wanted: number, files: number): Capacity {
-  const connections = Math.max(1, Math.min(wanted, left - SPARE_DESCRIPTORS));
-  const isEnough = left >= (wanted === 0 ? files + MANY_SOCKETS : wanted + SPARE_DESCRIPTORS);
-  const rest = left - files - (wanted === 0 ? 0 : connections);
-  return { connections, exclusiveSockets: isEnough ? Infinity : Math.max(1, rest) };
-}
-
-/** The connections that a scan requests, and the descriptors that stay free for files. */
-export interface DescriptorNeeds {
-  /** Number of connections on which servers are queried; 0: the scan opens none. */
-  readonly wanted: number;
-  /** Number of connections beside these that wait to be accepted. */
-  readonly pending: number;
-  /** Number of descriptors to leave free for outputs, databases and checkpoints. */
-  readonly files: number;
+export function divide(
+  left: number,
+  { connections, pendingProbes, files }: DescriptorNeeds,
+): Capacity {
+  if (connections === 0) {
+    const exclusiveSockets = left >= files + MANY_SOCKETS ? Infinity : Math.max(1, left - files);
+    return { connections: 1, pendingProbes: 1, exclusiveSockets };
+  }
+  const free = left - SPARE_DESCRIPTORS;
+  const needed = queryDescriptors(connections) + pendingProbes;
+  if (free >= needed) return { connections, pendingProbes, exclusiveSockets: Infinity };
+  const forQueries = Math.max(QUERIED_PART * free, free - pendingProbes);
+  const queried = Math.max(1, Math.min(connections, Math.floor(forQueries / 5 * 4)));
+  const pending = Math.max(1, Math.min(pendingProbes, free - queryDescriptors(queried)));
+  const rest = left - files - queryDescriptors(queried) - pending;
+  return {
+    connections: queried,
+    pendingProbes: pending,
+    exclusiveSockets: Math.max(1, rest),
+  };
 }
 
 /**
- * The number of sockets that may be open at once. Connections that wait get what queries of servers leave.
- * If the system allows fewer connections than requested, a line reports it.
+ * The number of sockets that may be open at once. If the system allows fewer than requested, a line
+ * reports it.
+ *
+ * @param probeMs How long a connection of the sweep waits to be accepted, milliseconds.
  */
 export async function capacityFor(
   targets: Targets,
   options: Pick<SocketOptions, "sourceIp">,
-  { wanted, pending, files }: DescriptorNeeds,
+  needs: DescriptorNeeds,
+  probeMs: number,
   report: (line: string) => void,
 ): Promise<Capacity> {
-  const most = wanted === 0 ? files + MANY_SOCKETS : wanted + pending + SPARE_DESCRIPTORS;
+  const { connections, pendingProbes, files } = needs;
+  const most = connections === 0
+    ? files + MANY_SOCKETS
+    : queryDescriptors(connections) + pendingProbes + SPARE_DESCRIPTORS;
   const left = await descriptorsLeft(most, descriptorTaker(targets, options));
-  const { connections: some, exclusiveSockets } = divide(left, wanted, files);
-  const connections = some + Math.max(0, Math.min(pending, left - wanted - SPARE_DESCRIPTORS));
-  if (connections < wanted + pending) {
+  const capacity = divide(left, needs);
+  if (connections > 0 && left < most) {
+    const rate = Math.floor(1000 * capacity.pendingProbes / probeMs);
     report(
-      `blocksweep: ${countOf(connections, "connection")} at a time instead of ` +
-        `${withCommas(wanted + pending)}: no more descriptors are available (ulimit -n)`,
+      `blocksweep: ${countOf(left, "descriptor")} available (ulimit -n): ` +
+        `${countOf(capacity.connections, "concurrent query", "concurrent queries")} instead of ` +
+        `${withCommas(connections)}, and ${countOf(capacity.pendingProbes, "pending probe")} ` +
+        `instead of ${withCommas(pendingProbes)}, which allow ${
+          withCommas(rate)
+        } probes per second ` +
+        "to targets that do not reply",
     );
   }
-  return { connections, exclusiveSockets };
+  return capacity;
 }

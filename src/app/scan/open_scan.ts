@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { connectionsAtOnce } from "./scan_rates.ts";
+import { pendingProbes } from "./scan_rates.ts";
 import type { Endpoint } from "../../core/address.ts";
 import { beganAt } from "../../scan/scan_id.ts";
 import { newState, type ScanState } from "../../scan/scan_state.ts";
@@ -60,17 +60,24 @@ export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<
   const sockets = await openScanSockets(targets, { ...options, threads }, engine, gate);
   scan.opened.defer(() => closeSockets(sockets));
   if (context.network !== undefined) {
-    const capacity = { connections: connectionsAtOnce(limits), exclusiveSockets: Infinity };
+    const capacity = {
+      connections: limits.concurrency,
+      pendingProbes: pendingProbes(limits, engine.name),
+      exclusiveSockets: Infinity,
+    };
     return { sockets, capacity };
   }
   const needed = LEAST + outputs.length + 4 * databases.places.length;
   await requireDescriptors(targets, options, needed);
   const { protocols } = choice;
   const usesTcp = protocols.some(({ transport }) => transport === "tcp");
-  const wanted = usesTcp ? limits.concurrency : 0;
-  const pending = usesTcp ? connectionsAtOnce(limits) - limits.concurrency : 0;
-  const needs = { wanted, pending, files: needed };
-  const capacity = await capacityFor(targets, options, needs, scan.report);
+  const needs = {
+    connections: usesTcp ? limits.concurrency : 0,
+    pendingProbes: usesTcp ? pendingProbes(limits, engine.name) : 0,
+    files: needed,
+  };
+  const { sweepConnectMs } = limits.streamLimits;
+  const capacity = await capacityFor(targets, options, needs, sweepConnectMs, scan.report);
   return { sockets, capacity };
 }
 

@@ -18,7 +18,7 @@ import type {
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { ScanDatabases } from "../databases/scan_databases.ts";
-import { localAddress } from "../engines/scan_sockets.ts";
+import { localAddress, openPortSockets } from "../engines/scan_sockets.ts";
 import { writeTextFile } from "../environment.ts";
 import type { WrittenDatabase } from "../metrics/scan_metrics.ts";
 import { otlpMeter } from "../metrics/otlp_meter.ts";
@@ -216,6 +216,7 @@ function setupOf(
   const { signal, abandon, gate, throttle, checkpointer } = given;
   const { onStart, onPass, beforePass, onClockJump, onOutage, onTrouble } = given;
   const { attach = stores !== undefined } = given;
+  const { engine: { openPorts } } = scan;
   return {
     targets: {
       ...targets,
@@ -231,6 +232,8 @@ function setupOf(
       threads: scan.threads,
       openExclusive: (bits) =>
         network.openSocket({ address: localAddress(options, bits), port: 0 }, gate),
+      openPorts: openPorts &&
+        ((bits, shared) => openPortSockets(openPorts, bits, options, sockets[bits], shared)),
       dialer: context.network === undefined ? denoDialer(options.sourceIp) : network.dialer,
       sinks,
       startRowThread: rowThreadStart(scan, outputs, sinks),

@@ -8,13 +8,14 @@ import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { ScanLimits } from "../../scan/scan_setup.ts";
 import type { Targets } from "../../targets/compose.ts";
+import type { EngineName } from "../engines/engine_names.ts";
 import { DEFAULTS, defaultSpeed } from "../settings/defaults.ts";
 import type { ScanOptions } from "./scan_choice.ts";
 import { family } from "../../core/address.ts";
 
 /** The limits of a scan that do not depend on free descriptors. */
 export type ChosenLimits =
-  & Omit<ScanLimits, "connections" | "exclusiveSockets">
+  & Omit<ScanLimits, "connections" | "pendingProbes" | "exclusiveSockets">
   & Required<Pick<ScanLimits, "streamLimits" | "maxRuntimeMs">>;
 
 /** The options from which limits are computed. */
@@ -61,24 +62,34 @@ export function fastest({ rates, autoRate }: Pick<ScanLimits, "rates" | "autoRat
   return { ...rates, rate: autoRate?.most ?? rates.rate };
 }
 
-/** Maximum number of connections of a sweep that wait to be accepted: each takes about 15 KiB. */
-const MAX_PENDING = 16_384;
+/** Maximum number of connections of a sweep that wait to be accepted, by engine. */
+const MAX_PENDING: Readonly<Record<EngineName, number>> = {
+  portable: 16_384, // each takes about 15 KiB
+  udp: 60_000, // about 5 KiB, in the kernel
+  packet: 1024, // only targets without a frame need connections
+  xdp: 1024,
+};
 /** The part by which more connections may wait than the rate needs, for bursts and late timers. */
 const SPARE_PENDING = 1.2;
+/** Connections that wait without a rate limit: loopback accepts or refuses at once. */
+const PENDING_UNLIMITED = 1024;
 
 /**
- * The number of connections that a scan may have at once: those of its sweep, which wait to be accepted
- * for as long as `sweepConnectMs`, at the rate limit; and those on which servers are queried.
+ * Maximum number of connections of a sweep that wait to be accepted: as many as begin at the rate limit
+ * within `sweepConnectMs`.
  */
-export function connectionsAtOnce(
-  { concurrency, streamLimits: { sweepConnectMs }, ...rates }: Pick<
+export function pendingProbes(
+  { streamLimits: { sweepConnectMs }, ...rates }: Pick<
     ChosenLimits,
-    "concurrency" | "streamLimits" | "rates" | "autoRate"
+    "streamLimits" | "rates" | "autoRate"
   >,
+  engine: EngineName,
 ): number {
-  const { rate = 0 } = fastest(rates); // without a limit: loopback, which refuses at once
-  const pending = Math.ceil(SPARE_PENDING * rate * sweepConnectMs / 1000);
-  return concurrency + Math.min(MAX_PENDING, pending);
+  const { rate } = fastest(rates);
+  const needed = rate === undefined
+    ? PENDING_UNLIMITED
+    : Math.ceil(SPARE_PENDING * rate * sweepConnectMs / 1000);
+  return Math.min(MAX_PENDING[engine], needed);
 }
 
 /** The first rate of a rate search, datagrams per second. */
@@ -86,12 +97,14 @@ const AUTO_START = 1000;
 
 /**
  * Time limits of connections: those of real clients; with `--timeout`, its value for the connection
- * and for the first byte, and twice its value in total.
+ * and for the first byte, and twice its value in total. Connections of a sweep wait for at most 900 ms:
+ * the system would repeat their SYN packets after a second.
  */
 export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   if (timeoutMs === undefined) return STREAM_LIMITS;
+  const sweepConnectMs = Math.min(timeoutMs, STREAM_LIMITS.sweepConnectMs);
   const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];
-  return { ...STREAM_LIMITS, connectMs, sweepConnectMs: connectMs, firstByteMs, totalMs };
+  return { ...STREAM_LIMITS, connectMs, sweepConnectMs, firstByteMs, totalMs };
 }
 
 /** Sizes on Ethernet, bytes: preamble, header with checksum, and the gap after a frame. */

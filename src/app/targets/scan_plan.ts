@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { STREAM_LIMITS, synPackets } from "../../net/stream_link.ts";
 import type { ScanLimits, ScanSelection } from "../../scan/scan_setup.ts";
 import { scanPasses, sumOf } from "../../scan/pass_plan.ts";
 import {
@@ -82,8 +81,6 @@ export interface Plan {
   readonly limitedBy: DurationLimit;
   /** Minimum duration of sending, seconds. */
   readonly seconds: number;
-  /** The same if no host accepts or refuses a connection: the system may repeat SYN packets. */
-  readonly unansweredSeconds: number;
   /**
    * The plan of an adaptive scan. `passes` then has one pass for each swept protocol, with the most that
    * it may send, and the duration is that of the whole budget at the rate limit.
@@ -93,12 +90,12 @@ export interface Plan {
 
 /** The input of a plan. */
 export interface PlanInput extends ScanSelection {
-  readonly limits: Pick<ScanLimits, "retries" | "rates" | "streamLimits">;
+  readonly limits: Pick<ScanLimits, "retries" | "rates">;
 }
 
 /** Computes the plan of a scan. */
 export function planScan(input: PlanInput): Plan {
-  const { targets: { protocols }, order, limits: { retries, rates, streamLimits } } = input;
+  const { targets: { protocols }, order, limits: { retries, rates } } = input;
   const passes = scanPasses(input, retries);
   const known = [...countPlans(input)];
   const countOf = (isCounted: (plan: KnownPlan) => boolean) =>
@@ -111,8 +108,6 @@ export function planScan(input: PlanInput): Plan {
     counted(pass, order, countOf((plan) => !isVisited(plan, protocolOf(pass))));
   const [udp, tcp] = [passes.udp.map(counts), passes.tcp.map(counts)];
   const interviews = interviewsOf(known, retries);
-  const packets = synPackets((streamLimits ?? STREAM_LIMITS).sweepConnectMs);
-  const repeated = tcp.map((pass) => ({ ...pass, probes: packets * pass.probes }));
   const suppressors = detectionPasses.map(({ suppressor }) => suppressor);
   return {
     passes: { udp: listed(udp), tcp: listed(tcp) },
@@ -129,8 +124,6 @@ export function planScan(input: PlanInput): Plan {
     interviews,
     unprobed: countOf(({ probed }) => probed.length === 0),
     ...durationOf([...detectionPasses, ...udp, ...tcp], interviews, rates),
-    unansweredSeconds:
-      durationOf([...detectionPasses, ...udp, ...repeated], interviews, rates).seconds,
   };
 }
 

@@ -27,9 +27,7 @@ export const JSON_RESULTS = {
       "`suppressed` at endpoints that reply to them",
     passes: "a list: `transport`, `protocol`, `probes`",
     probes: "maximum number of probes over UDP",
-    connections: "maximum number of connections over TCP",
-    syn_packets: "maximum number of SYN packets of a connection of the sweep: more than 1 with a " +
-      "`--timeout` of more than 1 s",
+    tcp_probes: "maximum number of probes over TCP: one SYN packet each",
     concurrency: "maximum number of simultaneous interviews",
     verify: "a list of texts: what `--verify` does",
     limits: "packets per second: `rate`, `rate_auto` (the maximum of `--rate auto`), `net_rate`, " +
@@ -37,7 +35,6 @@ export const JSON_RESULTS = {
     engine: "`name`, `threads`, and the `route` of an engine that writes frames",
     limited_by: "the option that limits the speed; `null`: this machine",
     duration_s: "minimum duration, seconds; with `--adaptive`: until the budget is spent",
-    duration_unanswered_s: "minimum duration if no host accepts or refuses a connection, seconds",
     outputs: "a list: `path`, `format`",
   },
   "scan --dry-run --adaptive": {
@@ -59,12 +56,11 @@ export const JSON_RESULTS = {
     parts: "number of parts",
     networks: "number of networks with targets: /24, and /48 of IPv6",
     max_running: "maximum number of parts that are scanned at the same time",
-    first_part:
-      "the first part: maximum number of `probes` and of `connections`, and its minimum " +
+    first_part: "the first part: maximum number of `probes` and of `tcp_probes`, and its minimum " +
       "duration at its share of the rate, `duration_s`",
     passes: "a list: `transport`, `protocol`, `probes`",
     probes: "maximum number of probes over UDP",
-    connections: "maximum number of connections over TCP",
+    tcp_probes: "maximum number of probes over TCP: one SYN packet each",
     verify: "a list of texts: what `--verify` does",
     limits: "packets per second of all workers together, as in `scan --dry-run`",
     bits_per_second: "maximum bits per second on Ethernet, of all workers; `null`: no limit",

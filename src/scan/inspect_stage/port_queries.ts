@@ -17,7 +17,7 @@ import type { OpenPort } from "../../sweep/port_receiver.ts";
 import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import { nonceOf } from "../random_numbers.ts";
 import { sentTo } from "../requested_names.ts";
-import { divideConnections, MAX_OF_HOST, type ScanConnections } from "../scan_connections.ts";
+import { MAX_OF_HOST, type ScanConnections, waitingConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { SightingAdmission } from "./sighting_admission.ts";
@@ -86,7 +86,7 @@ export class PortQueries {
     this.#options = options;
     this.#tables = tables;
     this.#parts = parts;
-    this.#mostConnected = divideConnections(options.limits).waiting;
+    this.#mostConnected = waitingConnections(options.limits);
     const end = () => tables.stop.skipsCooldown && this.#cut();
     tables.stop.sweepSignal.addEventListener("abort", end, { once: true });
     tables.stop.interviewSignal.addEventListener("abort", () => this.#cut(), { once: true });

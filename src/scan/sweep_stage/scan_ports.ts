@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { DialedPorts } from "../../net/dialed_ports.ts";
-import type { PortSocket, PortWait } from "../../net/port_socket.ts";
+import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
 import type { ReceiverCapacity } from "../../net/socket.ts";
 import { STREAM_LIMITS } from "../../net/stream_link.ts";
 import type { AskedPorts } from "../../sweep/asked_ports.ts";
@@ -14,7 +14,6 @@ import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { familiesOf } from "../../targets/compose.ts";
 import type { PortQueries } from "../inspect_stage/port_queries.ts";
 import type { PassPlan } from "../pass_plan.ts";
-import { divideConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
 import type { LossAndRate } from "./loss_and_rate.ts";
@@ -42,14 +41,14 @@ export class ScanPorts implements AsyncDisposable {
     this.#tables = tables;
     const { targets: { addresses }, limits, io } = options;
     const { sweepConnectMs: ms } = limits.streamLimits ?? STREAM_LIMITS;
-    const wait: PortWait = { ms };
+    const { connections, pendingProbes: atOnce = connections } = limits;
+    const { clock, gate, dialer, openPorts } = io;
+    const { shortage } = tables;
+    const shared: PortSocketOptions = { clock, wait: { ms }, atOnce, gate, shortage };
     const families = plan.tcpKinds.length === 0 ? [] : familiesOf(addresses);
-    const dialed = (bits: 4 | 6) => {
-      const { clock, gate, dialer } = io;
-      const { pending: atOnce } = divideConnections(limits);
-      return [new DialedPorts(bits, dialer, { clock, wait, atOnce, gate, ...tables })];
-    };
-    this.sockets = families.flatMap((bits) => io.openPorts?.(bits, wait) ?? dialed(bits));
+    this.sockets = families.flatMap((bits) =>
+      openPorts?.(bits, shared) ?? new DialedPorts(bits, dialer, shared)
+    );
   }
 
   /** Makes the receiver of the replies. */

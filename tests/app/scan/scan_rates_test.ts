@@ -2,11 +2,12 @@
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
-import { connectionsAtOnce, streamLimits, wireSize } from "../../../src/app/scan/scan_rates.ts";
+import { pendingProbes, streamLimits, wireSize } from "../../../src/app/scan/scan_rates.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
+import type { EngineName } from "../../../src/app/engines/engine_names.ts";
 
 /** The limits that result from options. */
 function limitsOf(target: string, ...args: string[]) {
@@ -76,17 +77,17 @@ Deno.test("the limits of time and number have defaults, and options replace them
   );
 });
 
-Deno.test("as many connections wait to be accepted as the rate needs, beside the queried servers", () => {
-  const of = (rate: number | undefined, more = {}) =>
-    connectionsAtOnce({
-      concurrency: 256,
+Deno.test("as many probes over TCP are pending as the rate needs", () => {
+  const of = (rate: number | undefined, engine: EngineName = "portable", more = {}) =>
+    pendingProbes({
       streamLimits: STREAM_LIMITS,
       rates: { rate, netRate: undefined, hostRate: undefined },
       ...more,
-    });
-  assertEquals(of(1000), 256 + 1080); // each waits 0.9 s, and a fifth is spare
-  assertEquals(of(undefined), 256);
-  assertEquals(of(1e6), 256 + 16_384);
-  assertEquals(of(1000, { autoRate: { most: 5000 } }), 256 + 5400);
-  assertEquals(of(1000, { streamLimits: streamLimits(3000) }), 256 + 3600);
+    }, engine);
+  assertEquals(of(1000), 1080); // each waits 0.9 s, and a fifth is spare
+  assertEquals(of(undefined), 1024);
+  assertEquals([of(1e6), of(1e6, "udp"), of(1e6, "packet")], [16_384, 60_000, 1024]);
+  assertEquals(of(1000, "udp", { autoRate: { most: 5000 } }), 5400);
+  assertEquals(of(1000, "udp", { streamLimits: streamLimits(3000) }), 1080);
+  assertEquals(of(1000, "udp", { streamLimits: streamLimits(500) }), 600);
 });

@@ -32,7 +32,7 @@ Deno.test("the dry run of an adaptive scan prints its ports, budget, passes and 
   assert(/^\d+ kB for the counters; more as servers are found$/.test(plan.get("memory")!));
   // 1,573 s of sending, 76 waits of 2 s, and the cooldown of 5 s
   assertEquals(plan.get("duration"), "00:28:50 until the budget is spent");
-  for (const name of ["note", "known", "probes", "connections"]) assert(!plan.has(name), name);
+  for (const name of ["note", "known", "probes", "TCP probes"]) assert(!plan.has(name), name);
 });
 
 Deno.test("the dry run names the end by --stop-below, and says that few targets gain nothing", async () => {
@@ -75,6 +75,6 @@ Deno.test("the dry run as JSON has the numbers of its text", async () => {
   assertEquals(plan.ports, [
     { protocol: "raknet", interviews: false, ports: "19032-19232", first: 19132 },
   ]);
-  assertEquals([plan.probes, plan.connections], [524_288, 0]);
+  assertEquals([plan.probes, plan.tcp_probes], [524_288, 0]);
   assertEquals(plan.duration_s, 524.288 + 53 * 2 + 5);
 });

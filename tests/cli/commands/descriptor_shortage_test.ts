@@ -60,13 +60,20 @@ Deno.test("an export without descriptors for its output exits with code 1, not a
 });
 
 Deno.test("with few descriptors, some stay free for files", () => {
-  const files = 12;
-  assertEquals(divide(1000 + 64, 1000, files), { connections: 1000, exclusiveSockets: Infinity });
-  assertEquals(divide(1000, 1000, files), { connections: 936, exclusiveSockets: 52 });
-  assertEquals(divide(40, 256, files), { connections: 1, exclusiveSockets: 27 });
-  assertEquals(divide(12, 256, files), { connections: 1, exclusiveSockets: 1 });
-  assertEquals(divide(40, 0, files).exclusiveSockets, 28);
-  assertEquals(divide(12 + 256, 0, files).exclusiveSockets, Infinity);
+  const udp = { connections: 0, pendingProbes: 0, files: 12 };
+  assertEquals(divide(40, udp).exclusiveSockets, 28);
+  assertEquals(divide(12 + 256, udp).exclusiveSockets, Infinity);
+  const tcp = { connections: 400, pendingProbes: 1000, files: 12 };
+  const enough = { connections: 400, pendingProbes: 1000, exclusiveSockets: Infinity };
+  assertEquals(divide(400 + 100 + 1000 + 64, tcp), enough);
+  for (const left of [1563, 1000, 200, 100, 80, 70, 12]) {
+    const { connections, pendingProbes, exclusiveSockets } = divide(left, tcp);
+    const used = connections + Math.max(1, Math.floor(connections / 4)) + pendingProbes;
+    assert(used <= Math.max(3, left - 64), `${left}: ${used}`);
+    assert(left <= 70 || used >= 0.95 * (left - 64) - 2, `${left}: ${used}`);
+    assertEquals(exclusiveSockets, Math.max(1, left - 12 - used));
+  }
+  assertEquals(divide(164, tcp), { connections: 32, pendingProbes: 60, exclusiveSockets: 52 });
 });
 
 Deno.test("a scan of IPv6 targets needs no permission for IPv4", async () => {

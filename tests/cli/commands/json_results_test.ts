@@ -40,7 +40,7 @@ Deno.test("a dry run is one object with the numbers of its text", async () => {
       .concat([["tcp", "nethernet"], ["tcp", "nethernet"], ["tcp", "slp"], ["tcp", "slp"]])
       .map(([transport, protocol]) => ({ transport, protocol, probes: 5 })),
   );
-  assertEquals([others.probes, others.connections, others.seed], [20, 20, 5]);
+  assertEquals([others.probes, others.tcp_probes, others.seed], [20, 20, 5]);
   assertEquals([others.permission, others.limited_by], [null, "rate"]);
   assertEquals((others.limits as { rate: number }).rate, 3);
   assertEquals(others.outputs, [{ path: "a.csv", format: "csv" }]);
@@ -49,34 +49,23 @@ Deno.test("a dry run is one object with the numbers of its text", async () => {
   assertStringIncludes(text, `at least 00:00:${String(Math.ceil(seconds)).padStart(2, "0")}`);
 });
 
-Deno.test("a dry run includes the connections that time out, a limited number at once", async () => {
+Deno.test("a dry run counts one SYN packet for each probe over TCP, and those that are pending", async () => {
   const plan = async (...more: string[]) => {
-    const args = [
-      "scan",
-      "127.0.0.0/26",
-      "--protocol",
-      "slp",
-      "-p",
-      "T:1-16",
-      "--dry-run",
-      ...more,
-    ];
-    const [{ duration_s, duration_unanswered_s, connections }] = await results([...args, "--json"]);
+    const given = ["scan", "127.0.0.0/26", "--protocol", "slp", "-p", "T:1-16", "--dry-run"];
+    const args = [...given, ...more];
+    const [{ duration_s, tcp_probes }] = await results([...args, "--json"]);
     const [, text] = await withResults(() => main(args));
-    return [connections, duration_s, duration_unanswered_s, /^duration +(.*)$/m.exec(text)![1]];
+    return [tcp_probes, duration_s, /^TCP probes +(.*)$/m.exec(text)![1]];
   };
-  // 1024 connections a pass, 256 at once, each for up to 0.9 s; one second between the two passes.
-  assertEquals(await plan(), [
-    2048,
-    1,
-    2 * 4 * 0.9 + 1,
-    "at least 00:00:01, 00:00:09 if hosts neither accept nor refuse connections",
-  ]);
-  assertEquals((await plan("--timeout", "500ms", "-c", "128"))[2], 2 * 8 * 0.5 + 1);
-  assertEquals((await plan("--retries", "0", "-c", "1000"))[2], 4 * 0.9); // four connections a host
-  // With a longer wait, the system repeats SYN packets: the plan counts them at the rate.
-  const [, least, unanswered] = await plan("--timeout", "3s", "--rate", "100", "-c", "1000");
-  assertEquals([least, unanswered], [20.48 + 1, 4 * 20.48 + 1]);
+  const line = (probes: string, pending: string) =>
+    `at most ${probes}, one SYN packet each, at most ${pending} pending at once; open ports get a ` +
+    "connection with a status request";
+  // 1024 probes a pass, and a second between the two passes; loopback has no rate limit
+  assertEquals(await plan(), [2048, 1, line("2,048", "1,024")]);
+  assertEquals(await plan("--retries", "0"), [1024, 0, line("1,024", "1,024")]);
+  const slow = ["--rate", "100", "--timeout"];
+  assertEquals(await plan(...slow, "3s"), [2048, 21.48, line("2,048", "108")]); // 0.9 s each at most
+  assertEquals(await plan(...slow, "500ms"), [2048, 21.48, line("2,048", "60")]);
 });
 
 Deno.test("a list of targets is one object for each, in the order of the lines", async () => {

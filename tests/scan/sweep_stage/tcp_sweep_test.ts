@@ -111,9 +111,9 @@ Deno.test("connections are bounded, in total and per host", async () => {
     retries: 0,
     prepare: (_network, _hosts, streams) => void (streams.absent = "timeout"),
   });
-  // three wait to be accepted; three are for queries, and one for an open port that waits
-  assertEquals([noReply.streams.most, silentSyns(noReply.state.tcp)], [3, 256]);
-  const waves = Math.floor(256 / 3);
+  // as many wait to be accepted as there may be connections for queries
+  assertEquals([noReply.streams.most, silentSyns(noReply.state.tcp)], [7, 256]);
+  const waves = Math.floor(256 / 7);
   // each ends before the system repeats its SYN packet
   assert(noReply.network.now() >= 900 * waves && noReply.network.now() < 1000 * (waves + 8));
   const ports = Array.from({ length: 50 }, (_, i) => 20000 + i);

@@ -12,7 +12,6 @@ import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
 import { resultLine } from "../../term/json_results.ts";
 import {
-  connectionsText,
   excludedText,
   joined,
   limitsText,
@@ -27,6 +26,7 @@ import {
   sentPorts,
   suppressionText,
   targetsText,
+  tcpProbesText,
   verificationsOf,
 } from "../scan/dry_run.ts";
 import { limitsOf, passesOf, targetCounts } from "../scan/plan_json.ts";
@@ -59,7 +59,7 @@ export function campaignPlanLines(campaign: PreparedCampaign): string[] {
     ["suppression", suppressionText(plan)],
     ["passes", passesText(plan)],
     ["probes", probesText(plan)],
-    ["connections", connectionsText(plan, limits)],
+    ["TCP probes", tcpProbesText(plan)],
     ["verify", joined(verificationsOf(campaign))],
     ["limits", limitsText(limits)],
     ["bandwidth", bandwidthText(bitsPerSecond(campaign))],
@@ -85,10 +85,10 @@ export function campaignPlanJson(campaign: PreparedCampaign): string {
     parts,
     networks,
     max_running: maxRunning,
-    first_part: { probes: datagrams, connections, duration_s: seconds },
+    first_part: { probes: datagrams, tcp_probes: connections, duration_s: seconds },
     passes: passesOf(plan),
     probes: udp,
-    connections: tcp,
+    tcp_probes: tcp,
     verify: verificationsOf(campaign),
     limits: limitsOf(limits),
     bits_per_second: bitsPerSecond(campaign) ?? null,

@@ -5,10 +5,6 @@
  */
 import { endpointKey } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import { GAP_MS } from "../../../inspect/interview.ts";
-import { synPackets } from "../../../net/stream_link.ts";
-import { sumOf } from "../../../scan/pass_plan.ts";
-import { MAX_OF_HOST } from "../../../scan/scan_connections.ts";
 import type { ScanSelection } from "../../../scan/scan_setup.ts";
 import {
   isVisited,
@@ -24,7 +20,7 @@ import type { Engine } from "../../../app/engines/choose_engine.ts";
 import { maxSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
-import { type ChosenLimits, connectionsAtOnce } from "../../../app/scan/scan_rates.ts";
+import { type ChosenLimits, pendingProbes } from "../../../app/scan/scan_rates.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { adaptivePortsText, adaptiveRows, isAdaptive, wholeSeconds } from "./adaptive_plan_text.ts";
 
@@ -65,7 +61,7 @@ export function planLines(planned: PlannedScan): string[] {
       ? [
         ["passes", passesText(plan)],
         ["probes", probesText(plan)],
-        ["connections", connectionsText(plan, limits)],
+        ["TCP probes", tcpProbesText(plan, pendingProbes(limits, planned.engine.name))],
       ] as const
       : adaptiveRows(adaptive),
     ["verify", joined(verificationsOf(planned))],
@@ -75,7 +71,7 @@ export function planLines(planned: PlannedScan): string[] {
     [
       "duration",
       adaptive === undefined
-        ? durationText(planned)
+        ? `at least ${clockTime(minSeconds(plan, limits))}`
         : `${clockTime(wholeSeconds(adaptive))} until the budget is spent`,
     ],
     [
@@ -149,20 +145,19 @@ export function probesText(plan: Plan): string | undefined {
     : `at most ${withCommas(udp)}; retries skip endpoints that have replied`;
 }
 
-/** The number of connections. */
-export function connectionsText(
-  plan: Plan,
-  limits: ChosenLimits,
-): string | undefined {
+/**
+ * The number of probes over TCP.
+ *
+ * @param pending Maximum number of probes that wait for a reply. Default: it depends on workers.
+ */
+export function tcpProbesText(plan: Plan, pending?: number): string | undefined {
   const { tcp } = maxSent(plan);
-  const packets = synPackets(limits.streamLimits.sweepConnectMs);
-  const repeated = packets === 1 ? "" : `of up to ${packets} SYN packets if there is no reply, `;
-  return tcp === 0
-    ? undefined
-    : `at most ${withCommas(tcp)} over TCP, ${repeated}${
-      withCommas(connectionsAtOnce(limits))
-    } at once; open ` +
-      "connections are sent a status request";
+  if (tcp === 0) return undefined;
+  const most = pending === undefined ? "" : `, at most ${withCommas(pending)} pending at once`;
+  return `at most ${
+    withCommas(tcp)
+  }, one SYN packet each${most}; open ports get a connection with a ` +
+    "status request";
 }
 
 /** What `--verify` does in each protocol. */
@@ -200,35 +195,17 @@ function engineText(
   return [...parts, ...route === undefined ? [] : [route]].join(", ");
 }
 
-/** The least duration, seconds: for sending, for a second between passes, and for the cooldown. */
+/**
+ * The least duration, seconds: for sending, for a second between passes, and for the cooldown of passes
+ * over UDP. Those over TCP end when no probe waits for a reply.
+ */
 export function minSeconds(
-  { seconds, detectionPasses, passes: { udp } }: Plan,
+  { seconds, detectionPasses, passes: { udp, tcp } }: Plan,
   { cooldownMs }: Pick<ChosenLimits, "cooldownMs">,
 ): number {
-  return seconds + cooldownMs / 1000 + Math.max(0, detectionPasses.length + udp.sizes.length - 1);
-}
-
-/**
- * The least duration if no host accepts or refuses a connection, seconds: each connection then keeps
- * its place among the simultaneous ones until its time is over.
- */
-export function unansweredSeconds(
-  { plan, named: { targets }, limits }: Pick<PlannedScan, "plan" | "named" | "limits">,
-): number {
-  const { probes } = plan.passes.tcp;
-  const { streamLimits: { sweepConnectMs } } = limits;
-  const atOnce = Math.min(connectionsAtOnce(limits), MAX_OF_HOST * Number(targets.size));
-  const waits = sumOf(probes.map((count) => Math.ceil(count / atOnce))) * sweepConnectMs;
-  const pauses = Math.max(0, probes.length - 1) * GAP_MS;
-  const sending = minSeconds({ ...plan, seconds: plan.unansweredSeconds }, limits);
-  return Math.max(sending, (waits + pauses) / 1000);
-}
-
-function durationText(planned: Pick<PlannedScan, "plan" | "named" | "limits">): string {
-  const least = clockTime(minSeconds(planned.plan, planned.limits));
-  const unanswered = clockTime(unansweredSeconds(planned));
-  return `at least ${least}` +
-    (unanswered === least ? "" : `, ${unanswered} if hosts neither accept nor refuse connections`);
+  const udpPasses = detectionPasses.length + udp.sizes.length;
+  const afterUdp = udpPasses === 0 ? 0 : cooldownMs / 1000 + udpPasses - 1;
+  return seconds + Math.max(afterUdp, tcp.sizes.length - 1, 0);
 }
 
 /** The numbers of known servers, of those without a pass, and of those that are not probed. */

@@ -4,7 +4,6 @@
  * @module
  */
 import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
-import { synPackets } from "../../../net/stream_link.ts";
 import { maxSent, type Plan } from "../../../app/targets/scan_plan.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { portList } from "../../../targets/ports.ts";
@@ -16,7 +15,6 @@ import {
   type PlannedScan,
   requestsOf,
   sentPorts,
-  unansweredSeconds,
   verificationsOf,
   WHOLE,
   writtenBy,
@@ -44,15 +42,13 @@ export function planJson(
       .map(({ name: protocol, probes, suppressed }) => ({ protocol, probes, suppressed })),
     passes: passesOf(plan),
     probes: udp,
-    connections: tcp,
-    syn_packets: synPackets(limits.streamLimits.sweepConnectMs),
+    tcp_probes: tcp,
     concurrency: limits.concurrency,
     verify: verificationsOf(planned),
     limits: limitsOf(limits),
     engine: { name: engine.name, threads, route: engine.route ?? null },
     limited_by: plan.limitedBy === "nothing" ? null : plan.limitedBy,
     duration_s: adaptive === undefined ? minSeconds(plan, limits) : wholeSeconds(adaptive),
-    duration_unanswered_s: unansweredSeconds(planned),
     outputs: writtenBy(planned).map(({ path, format: { name: format } }) => ({ path, format })),
     ...adaptive && { adaptive: adaptiveJson(adaptive) },
   });

@@ -50,7 +50,7 @@ export function sendErrorLine(code: string, kind: SendErrorKind): string | undef
     return `blocksweep: ${shortageLine("connections and inspections", code)}; results become ` +
       `incomplete if that lasts: ${remedies.join(", or ")}`;
   }
-  if (kind === "refused") return `blocksweep: the system refuses datagrams ${refusalText(code)}`;
+  if (kind === "refused") return `blocksweep: the system refuses packets ${refusalText(code)}`;
   return code !== "ENETDOWN"
     ? undefined
     : "blocksweep: the interface is down (ENETDOWN): the scan continues when it is up again; " +

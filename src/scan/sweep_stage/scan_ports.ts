@@ -11,6 +11,7 @@ import { STREAM_LIMITS } from "../../net/stream_link.ts";
 import type { AskedPorts } from "../../sweep/asked_ports.ts";
 import { PortReceiver } from "../../sweep/port_receiver.ts";
 import type { ProbeWindow } from "../../sweep/probe_window.ts";
+import { ReplyWait } from "../../sweep/reply_wait.ts";
 import { familiesOf } from "../../targets/compose.ts";
 import type { PortQueries } from "../inspect_stage/port_queries.ts";
 import type { PassPlan } from "../pass_plan.ts";
@@ -32,6 +33,7 @@ export class ScanPorts implements AsyncDisposable {
   readonly #options: ScanSetup;
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
+  readonly #wait: ReplyWait;
   #isOver = false;
 
   /** Opens the sockets. */
@@ -40,11 +42,11 @@ export class ScanPorts implements AsyncDisposable {
     this.#plan = plan;
     this.#tables = tables;
     const { targets: { addresses }, limits, io } = options;
-    const { sweepConnectMs: ms } = limits.streamLimits ?? STREAM_LIMITS;
-    const { connections, pendingProbes: atOnce = connections } = limits;
+    const wait = this.#wait = new ReplyWait((limits.streamLimits ?? STREAM_LIMITS).sweepConnectMs);
+    const { pendingProbes: atOnce = limits.connections } = limits;
     const { clock, gate, dialer, openPorts } = io;
     const { shortage } = tables;
-    const shared: PortSocketOptions = { clock, wait: { ms }, atOnce, gate, shortage };
+    const shared: PortSocketOptions = { clock, wait, atOnce, gate, shortage };
     const families = plan.tcpKinds.length === 0 ? [] : familiesOf(addresses);
     this.sockets = families.flatMap((bits) =>
       openPorts?.(bits, shared) ?? new DialedPorts(bits, dialer, shared)
@@ -65,7 +67,7 @@ export class ScanPorts implements AsyncDisposable {
       counts: state.tcp.counts,
       canaries: lossAndRate.portCanaries,
       window,
-      onRoundTrip: () => {},
+      onRoundTrip: this.#wait.add,
       onOpen: (port, sentAt) => {
         if (sentAt !== undefined) lossAndRate.portPasses.add(port.protocol, sentAt);
         queries.add(port);

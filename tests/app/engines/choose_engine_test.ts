@@ -143,7 +143,7 @@ Deno.test("send errors are explained, and counted by name", () => {
   assertMatch(sendErrorLine("EPERM", "refused")!, /\(EPERM\): a firewall of this machine .*nft/);
   assertEquals(
     sendErrorLine("EIO", "refused"),
-    "blocksweep: the system refuses datagrams (EIO)",
+    "blocksweep: the system refuses packets (EIO)",
   );
   assertMatch(sendErrorLine("ENETDOWN", "waits")!, /the interface is down/);
   assertEquals(

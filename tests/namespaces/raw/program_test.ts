@@ -132,7 +132,7 @@ Deno.test("refusals of the system are reported once by error name, with their nu
   await system("ip route delete prohibit 10.86.0.0/24");
   assertEquals(code, 0, stderr);
   assertMatch(stderr, /^UDP: sent 4 probes, 256 more refused by the system \(256 EACCES\); /m);
-  assertEquals(stderr.match(/the system refuses datagrams \(EACCES\)/g)?.length, 1);
+  assertEquals(stderr.match(/the system refuses packets \(EACCES\)/g)?.length, 1);
 });
 
 Deno.test("each sender thread uses a queue; too few queues are an input error", async () => {

@@ -1,10 +1,10 @@
 /** A host behind the gateway, in a network namespace of its own. Its addresses are 10.96.0.0/12. */
-import { indexOf, ROUTE, system } from "./place.ts";
+import { framesOf, indexOf, ROUTE, system } from "./place.ts";
 import type { FrameRoute } from "../../../src/net/linux/batch/frame_batch.ts";
 
-/** The interface of this side. */
-const NEAR = "syn0";
-const FAR = "synfar";
+/** The interface of this side, and that of the host. */
+export const NEAR = "syn0";
+export const FAR = "synfar";
 /** The local address, which is that of no other interface. */
 export const SOURCE = 0x0a5e0001;
 export const PORT = 25565;
@@ -19,11 +19,13 @@ export interface FarHost extends AsyncDisposable {
   run(command: string): Promise<string>;
   /** Number of half-open connections there. */
   halfOpen(): Promise<number>;
+  /** Number of frames that have arrived there. */
+  arrived(): Promise<number>;
 }
 
 /**
  * Starts a host, which accepts connections to a port of its live addresses, and refuses those to other
- * ports. Its other addresses drop all packets.
+ * ports. It replies to a request with the address of the peer, a space and the request. Its other addresses drop all packets.
  *
  * @param live Its live addresses, as networks.
  * @param isReachable Whether the system here has a route to it. Without a route, the RSTs of the system do
@@ -33,8 +35,18 @@ export async function startFarHost(
   live: readonly string[],
   isReachable = true,
 ): Promise<FarHost> {
-  const script =
-    `const l = Deno.listen({ port: ${PORT} }); console.log("up"); for await (const c of l);`;
+  const script = `
+    const listener = Deno.listen({ hostname: "::", port: ${PORT}, tcpBacklog: 4096 });
+    console.log("up");
+    const serve = async (connection) => {
+      const bytes = new Uint8Array(1024);
+      const from = new TextEncoder().encode(connection.remoteAddr.hostname + " ");
+      for (let size; (size = await connection.read(bytes).catch(() => null)) !== null;) {
+        await connection.write(Uint8Array.of(...from, ...bytes.subarray(0, size))).catch(() => {});
+      }
+      connection.close();
+    };
+    for await (const connection of listener) void serve(connection);`;
   const child = new Deno.Command("unshare", {
     args: ["--net", Deno.execPath(), "eval", "--no-config", script],
     stdout: "piped",
@@ -70,6 +82,7 @@ export async function startFarHost(
     route: { ...ROUTE, source: SOURCE, ranges: [{ start: 0x0a600000, end: 0x0a700000 }] },
     run,
     halfOpen: async () => (await run("ss -Htn state syn-recv")).split("\n").length - 1,
+    arrived: async () => framesOf(await run("cat /proc/net/dev"), FAR, "received"),
     async [Symbol.asyncDispose]() {
       await system(`ip link delete ${NEAR}`);
       child.kill("SIGKILL");

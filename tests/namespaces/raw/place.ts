@@ -37,3 +37,9 @@ export async function system(command: string): Promise<string> {
   if (code !== 0) throw new Error(`${command}: ${decode(stderr)}`);
   return decode(stdout);
 }
+
+/** Number of frames of an interface, in the text of `/proc/net/dev`. */
+export function framesOf(text: string, name: string, way: "received" | "sent"): number {
+  const line = text.split("\n").find((one) => one.trimStart().startsWith(`${name}:`))!;
+  return Number(line.split(":")[1].trim().split(/\s+/)[way === "received" ? 1 : 9]);
+}

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { type Clock, sleep } from "../net/clock.ts";
+import type { Clock } from "../net/clock.ts";
 import { type ProbeSpace, type Segment, type TargetOrder, TargetSpace } from "../targets/space.ts";
+import { cooldown, type Outstanding } from "./cooldown.ts";
 import type { Mark } from "./mark_history.ts";
 
 /** A pass: one protocol over all its targets. */
@@ -74,6 +75,8 @@ export interface Visited {
 export interface PassVisitor {
   /** Visits the targets of a pass, in its order, from a mark on. */
   visit(pass: Pass, space: ProbeSpace, from: Mark): Promise<Visited>;
+  /** The search for a target that a pass would probe. Default: each pass would probe some. */
+  targetsOf?(pass: Pass): Pick<Outstanding, "some"> | undefined;
 }
 
 /** Options of {@linkcode runPasses}. */
@@ -86,7 +89,7 @@ export interface PassOptions {
   readonly from: Mark;
   /**
    * Pause after a pass that has sent anything, milliseconds. The pause keeps at least a second
-   * between two probes of one host.
+   * between two probes of one host. It ends early if the next pass would probe no target.
    */
   readonly gapMs: number;
   /** The clock of pauses. */
@@ -105,6 +108,7 @@ export interface PassOptions {
 export async function runPasses(options: PassOptions, visitor: PassVisitor): Promise<Mark> {
   const { passes, order, gapMs, clock, signal, progress } = options;
   let mark = options.from;
+  let pausedUntil = -Infinity;
   while (mark.pass <= passes.length && !signal.aborted) {
     const pass = passes[mark.pass - 1];
     const space = spaceOf(pass, order);
@@ -113,11 +117,17 @@ export async function runPasses(options: PassOptions, visitor: PassVisitor): Pro
     if (position < space.size) return { pass: mark.pass, position };
     const isWhole = mark.position === 0;
     mark = { pass: mark.pass + 1, position: 0 };
-    const pauses = mark.pass <= passes.length && !(isWhole && isQuiet);
-    if (pauses) await sleep(clock, gapMs, signal);
+    if (!(isWhole && isQuiet)) pausedUntil = clock.now() + gapMs;
+    const next = passes.at(mark.pass - 1);
+    if (next === undefined) continue;
+    const targets = visitor.targetsOf?.(next) ?? UNKNOWN;
+    await cooldown(clock, () => signal.aborted ? -Infinity : pausedUntil, targets);
   }
   return mark;
 }
+
+/** Targets of which nothing is known. */
+const UNKNOWN = { some: true };
 
 /** The state of the network of this machine. */
 export interface NetworkState {

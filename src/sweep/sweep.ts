@@ -25,6 +25,8 @@ interface ProbePassOptions extends PassOptions, Omit<SenderOptions, "onProgress"
   readonly cooldownMs: number;
   /** Records the sweep's progress over time. Default: none. */
   readonly history?: MarkHistory;
+  /** Whether a target that is skipped now may be probed again later. Default: no. */
+  readonly mayProbeAgain?: () => boolean;
 }
 
 /** Runs the passes of UDP protocols. */
@@ -56,6 +58,19 @@ class ProbeVisitor implements PassVisitor {
     };
     const sender = new Sender(kind, { ...this.options, onProgress });
     return { position: await sender.send(space, from.position), isQuiet };
+  }
+
+  targetsOf(pass: Pass): Pick<Outstanding, "some"> | undefined {
+    const { passes, mayProbeAgain = () => false } = this.options;
+    if (pass.planned !== undefined) return undefined;
+    const number = passes.indexOf(pass) + 1;
+    const [from, to] = [number, number + 1].map((pass) => ({ pass, position: 0 }));
+    const search = new Outstanding(from, to, (number) => sentPass(number, this.options));
+    return {
+      get some() {
+        return mayProbeAgain() || search.some;
+      },
+    };
   }
 }
 
@@ -100,7 +115,7 @@ export async function sweep(options: SweepOptions): Promise<Mark> {
 }
 
 /** The targets of a pass, for the search for outstanding replies. */
-function sentPass(number: number, { passes, order, skip }: SweepOptions): SentPass {
+function sentPass(number: number, { passes, order, skip }: ProbePassOptions): SentPass {
   const pass = passes[number - 1];
   return {
     space: spaceOf(pass, order),

@@ -21,7 +21,12 @@ const TWICE = planPasses([{ name: "a" }, { name: "b" }], 1, () => SEGMENTS);
 async function run(
   passes: readonly Pass[],
   from: Mark,
-  { stopIn, quietIn }: { readonly stopIn?: number; readonly quietIn?: number } = {},
+  { stopIn, quietIn, settledAt = () => Infinity }: {
+    readonly stopIn?: number;
+    readonly quietIn?: number;
+    /** When a pass has no targets left, milliseconds. Default: never. */
+    readonly settledAt?: (pass: Pass) => number;
+  } = {},
 ) {
   const network = new FakeNetwork(1);
   const stop = new AbortController();
@@ -34,6 +39,11 @@ async function run(
       if (isCut) stop.abort();
       return { position: isCut ? 4 : space.size, isQuiet: mark.pass === quietIn };
     },
+    targetsOf: (pass) => ({
+      get some() {
+        return network.now() - begun < settledAt(pass);
+      },
+    }),
   };
   const end = await network.run(runPasses({
     passes,
@@ -67,6 +77,12 @@ Deno.test("no pause follows a pass that sent nothing, unless it continues an ear
   assertEquals(whole.log.slice(1, 3), ["1010 a2 2:0 of 10", "1020 b3 3:0 of 10"]);
   const rest = await run(TWICE, { pass: 2, position: 5 }, { quietIn: 2 });
   assertEquals(rest.log.slice(0, 2), ["0 a2 2:5 of 10", "1010 b3 3:0 of 10"]);
+});
+
+Deno.test("a pause ends early if the next pass has no targets left; the one after it waits", async () => {
+  const settledAt = ({ number }: Pass) => number === 2 ? 100 : Infinity;
+  const { log } = await run(TWICE, START, { settledAt, quietIn: 2 });
+  assertEquals(log.slice(1, 3), ["110 a2 2:0 of 10", "1010 b3 3:0 of 10"]);
 });
 
 Deno.test("a cancelled pass ends at the position of its visitor, and no pass follows", async () => {

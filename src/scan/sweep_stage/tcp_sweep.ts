@@ -171,6 +171,7 @@ export class TcpSweep {
       filter,
       skip: (targets, i, protocol) =>
         asked.hasAt(targets, i, protocol) || skipped.hasAt(targets, i, protocol),
+      mayProbeAgain: () => state.inspecting > 0 || queries.size > 0,
       isBusy: () => state.inspecting > 0 || queries.size > 0,
       backlogged: () => sightings.isFull || queries.isFull,
       isAwaiting: this.#pending === undefined ? undefined : () => this.#pending! > 0,

@@ -176,6 +176,7 @@ export class UdpSweep {
       skipsCooldown: () => stop.skipsCooldown,
       filter,
       skip: (targets, i, protocol) => skipped.hasAt(targets, i, protocol),
+      mayProbeAgain: () => state.inspecting > 0,
       isBusy: () => state.inspecting > 0 || state.tcp.passes > 0,
       backlogged: () => sightings.isFull || floods.pauses(clock.now()),
     };

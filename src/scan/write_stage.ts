@@ -127,7 +127,7 @@ export class WriteStage implements Disposable {
     await Promise.all(sinks.map((sink) => sink.write(records)));
     const aliases = records.filter((record) => record.alias_of !== null).length;
     await this.#accept(batch, records.map(serverId), aliases);
-    this.#thread = this.threadStart?.note(batch.length, this.maker.aliases);
+    this.#thread = this.threadStart?.note(undecoded(batch), this.maker.aliases);
   }
 
   /** Writes the oldest rows that the thread makes. */
@@ -189,6 +189,14 @@ export class WriteStage implements Disposable {
     this.#emptied?.resolve();
     this.#emptied = undefined;
   }
+}
+
+/**
+ * Number of rows whose reply is not decoded yet. To pass a decoded reply to a thread takes as long as to
+ * make its row.
+ */
+function undecoded(batch: readonly Waiting[]): number {
+  return batch.filter(({ source: { replies } }) => "raw" in replies).length;
 }
 
 function sizeOf({ replies }: RowSource): number {

@@ -9,7 +9,7 @@ import type { MadeRows } from "../../sinks/sink.ts";
 import type { Aliases, AliasState } from "../inspect_stage/aliases.ts";
 import type { RowMakerOptions, RowSource } from "./row_maker.ts";
 
-/** Number of rows within {@linkcode WITHIN_MS} after which a thread is started. */
+/** Number of undecoded rows within {@linkcode WITHIN_MS} after which a thread is started. */
 const MANY_ROWS = 1000;
 /** Period in which rows are counted, milliseconds. */
 const WITHIN_MS = 1000;
@@ -52,6 +52,7 @@ export class ThreadStart implements Disposable {
   /**
    * Counts rows that were made without a thread.
    *
+   * @param rows Number of those whose reply was not decoded before.
    * @param aliases The signatures of all rows so far.
    * @returns The thread that makes all further rows; `undefined`: no thread is ready.
    */

@@ -54,6 +54,7 @@ export async function* readServerRows(
  * @throws InputError that names the line of a row that cannot be read.
  */
 export async function withoutRows(text: string, source: string): Promise<string> {
+  if (IPV4_TARGETS.test(text)) return text;
   const lines: string[] = [];
   try {
     for await (
@@ -72,6 +73,9 @@ export async function withoutRows(text: string, source: string): Promise<string>
   }
   return lines.join("\n");
 }
+
+/** A list of IPv4 addresses, ranges and endpoints, one a line: none of them is a row. */
+const IPV4_TARGETS = /^[\d.:/\n-]*$/;
 
 async function* oneChunk(text: string): AsyncIterable<string> {
   yield await Promise.resolve(text);

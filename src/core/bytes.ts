@@ -159,10 +159,13 @@ export function indexOfBytes(bytes: Uint8Array, part: Uint8Array, from: number):
 
 /** Concatenates parts into a new array. */
 export function concat(...parts: readonly ArrayLike<number>[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let size = 0;
+  for (const part of parts) size += part.length;
+  const whole = new Uint8Array(size);
   let at = 0;
   for (const part of parts) {
-    whole.set(part, at);
+    if (part instanceof Uint8Array) whole.set(part, at);
+    else for (let i = 0; i < part.length; i++) whole[at + i] = part[i]; // faster than set()
     at += part.length;
   }
   return whole;

@@ -166,9 +166,11 @@ export function connectFailure(code: string, hasAddress: () => boolean): Connect
 
 const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "ConnectionReset"]);
 
+/** Buffers that no read uses: a new one for each connection would cost more than its read. */
+const free: Uint8Array[] = [];
+
 /** A stream over a connection of Deno. */
 export class DenoStream implements Stream {
-  readonly #buffer = new Uint8Array(CHUNK);
   #closed = false;
 
   /** @param count Called with the error that breaks the connection. */
@@ -178,13 +180,16 @@ export class DenoStream implements Stream {
   ) {}
 
   async read(): Promise<Uint8Array | "closed" | "reset"> {
+    const buffer = free.pop() ?? new Uint8Array(CHUNK);
     try {
-      const size = await this.conn.read(this.#buffer);
-      return size === null ? "closed" : this.#buffer.slice(0, size);
+      const size = await this.conn.read(buffer);
+      return size === null ? "closed" : buffer.slice(0, size);
     } catch (error) {
       if (this.#closed) return "closed";
       this.count(error);
       return "reset";
+    } finally {
+      free.push(buffer);
     }
   }
 

@@ -161,12 +161,12 @@ function* requestAnyStatus(
   context: ExchangeContext,
   numbers: readonly number[],
 ): Exchange<SlpStatus | NoReply> {
-  let status: SlpStatus | NoReply = new Closed();
+  let status: SlpStatus | NoReply | undefined;
   for (const protocol of numbers) {
     status = yield* requestStatus(context, protocol, protocol !== numbers[0]);
     if (!(status instanceof Closed)) break;
   }
-  return status;
+  return status!;
 }
 
 /**

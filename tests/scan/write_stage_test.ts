@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
+import { encodePong } from "../../src/protocols/raknet/codec.ts";
 import { Aliases } from "../../src/scan/inspect_stage/aliases.ts";
 import { RowMaker, type RowSource } from "../../src/scan/rows/row_maker.ts";
 import type { MakingThread } from "../../src/scan/rows/thread_start.ts";
@@ -39,12 +40,17 @@ function scene(thread?: MakingThread) {
   const options = { scanId: "", allProtocols: PROTOCOLS, players: true };
   const maker = new RowMaker(options, new Aliases(new Uint8Array(8), PROTOCOLS));
   const io = { sinks: [sink], checkpoint, clock, state };
-  const start = thread && { note: () => thread, [Symbol.dispose]: () => thread.close() };
+  const noted: number[] = [];
+  const note = (rows: number) => {
+    noted.push(rows);
+    return thread;
+  };
+  const start = { note, [Symbol.dispose]: () => thread?.close() };
   const stage = new WriteStage(io, stop, maker, start);
   const add = (count: number) => {
     for (let i = 0; i < count; i++) stage.add(ROW, () => log.push("onAccepted"));
   };
-  return { log, writes, stage, add, failures, state, clock };
+  return { log, writes, stage, add, failures, state, clock, noted };
 }
 
 const ROW: RowSource = {
@@ -214,4 +220,18 @@ Deno.test("when an output refuses rows that a thread made, the rows behind them 
   await stage.idle();
   assertEquals([state.written, state.lost, failures], [8, 1500, ["disk full"]]);
   assertEquals([stage.whenFree, log.at(-1)], [undefined, "write 1 made for 0"]);
+});
+
+Deno.test("only rows whose reply was not decoded make a thread worthwhile", async () => {
+  const { writes, stage, noted } = scene();
+  const raw = encodePong({ advertise: false, time: 1n, guid: 2n, text: undefined });
+  for (const replies of [ROW.replies, { protocol: "raknet", raw }, ROW.replies]) {
+    stage.add({ ...ROW, replies }, () => {});
+  }
+  for (let i = 0; i < 2; i++) { // the first row, and then the others
+    while (writes.length === i) await undefined;
+    writes[i].resolve();
+  }
+  await stage.idle();
+  assertEquals(noted, [0, 1]);
 });

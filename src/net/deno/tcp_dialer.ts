@@ -43,6 +43,9 @@ class DenoDialer implements Dialer {
 
   readonly #count = (error: unknown) => void this.count(error);
 
+  /** The buffers that no read uses. */
+  readonly #buffers: Uint8Array[] = [];
+
   /** Resolves when the connection of this process that began last through a gate was sent. */
   static #sent = Promise.resolve();
 
@@ -60,7 +63,7 @@ class DenoDialer implements Dialer {
       if (gate?.isOpen() === false) return "kept back";
       const { port } = to;
       const conn = await Deno.connect({ hostname: formatHost(to), port, signal });
-      return new DenoStream(conn, this.#count);
+      return new DenoStream(conn, this.#count, this.#buffers);
     } catch (error) {
       if (signal.aborted) return "cancelled";
       if (error instanceof Deno.errors.NotCapable) throw error;
@@ -166,21 +169,22 @@ export function connectFailure(code: string, hasAddress: () => boolean): Connect
 
 const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "ConnectionReset"]);
 
-/** Buffers that no read uses: a new one for each connection would cost more than its read. */
-const free: Uint8Array[] = [];
-
 /** A stream over a connection of Deno. */
 export class DenoStream implements Stream {
   #closed = false;
 
-  /** @param count Called with the error that breaks the connection. */
+  /**
+   * @param count Called with the error that breaks the connection.
+   * @param free The buffers that no read of several connections uses. Default: none is shared.
+   */
   constructor(
     private readonly conn: Deno.TcpConn,
     private readonly count: (error: unknown) => void,
+    private readonly free: Uint8Array[] = [],
   ) {}
 
   async read(): Promise<Uint8Array | "closed" | "reset"> {
-    const buffer = free.pop() ?? new Uint8Array(CHUNK);
+    const buffer = this.free.pop() ?? new Uint8Array(CHUNK);
     try {
       const size = await this.conn.read(buffer);
       return size === null ? "closed" : buffer.slice(0, size);
@@ -189,7 +193,7 @@ export class DenoStream implements Stream {
       this.count(error);
       return "reset";
     } finally {
-      free.push(buffer);
+      this.free.push(buffer);
     }
   }
 

@@ -17,6 +17,8 @@ import { framesOf, system } from "./place.ts";
 
 /** The first addresses of networks behind the gateway. */
 const [A, B, C] = [0x0a600000, 0x0a610000, 0x0a620000];
+/** The first address of a network on the link. */
+const LINK = 0x0a5c0000;
 /** The first of the addresses that the default route of `../engines.sh` leads to. All are silent. */
 const ELSEWHERE = 0x0a700000;
 const encoder = new TextEncoder();
@@ -178,6 +180,22 @@ Deno.test("connect: on-link addresses that nobody has disturb no other targets",
     }
   }
   assert(await host.arrived() > before);
+});
+
+Deno.test("connect: all servers on a link are found, also if the system cannot resolve all addresses at once", async () => {
+  const servers = Array.from({ length: 128 }, (_, i) => `10.92.${i >> 4}.${16 * (i & 15) + 5}/32`);
+  await using host = await startFarHost(servers);
+  await system(`ip address add 10.92.0.1/21 dev ${NEAR}`);
+  await host.run(`ip route add 10.92.0.1/32 dev ${FAR}`);
+  await using tested = new Tested();
+  // From the first address after that of this machine to the last before that of all.
+  const all = targets(LINK + 2, 2045).map((target, i): Target =>
+    i % 16 === 3 ? { ...target, state: "open" } : target
+  );
+  assertEquals(await tested.probe(all), all.length);
+  await tested.ended();
+  const missed = all.filter(({ state }, i) => state === "open" && tested.states[i] !== state);
+  assertEquals(missed, []);
 });
 
 Deno.test("connect: a ring that closes with pending connections sends nothing more", async () => {

@@ -77,6 +77,9 @@ export async function startFarHost(
       ...live.map((network) => `ip route add local ${network} dev lo`),
     ]
   ) await run(command);
+  // Until the system has started its queues, which it does later, an interface drops packets.
+  while (!isStarted(await system(`ip link show ${NEAR}`)));
+  while (!isStarted(await run(`ip link show ${FAR}`)));
   return {
     index: indexOf(NEAR),
     route: { ...ROUTE, source: SOURCE, ranges: [{ start: 0x0a600000, end: 0x0a700000 }] },
@@ -90,4 +93,8 @@ export async function startFarHost(
       await child.status;
     },
   };
+}
+
+function isStarted(link: string): boolean {
+  return link.includes(" state UP ") && !link.includes(" qdisc noop ");
 }

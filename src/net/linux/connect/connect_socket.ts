@@ -28,6 +28,7 @@ import {
 import { ConnectRing, RETRY_MS, RING_FULL } from "./connect_ring.ts";
 import { ConnectedStream } from "./connected_stream.ts";
 import { EventLoop, type EventWait } from "./event_loop.ts";
+import { NeighbourRoom, PAUSE_MS, readNeighbourTable } from "./neighbour_room.ts";
 
 /** Maximum number of system calls for events between two batches: each gets up to 512 events. */
 const CALLS_BETWEEN_BATCHES = 4;
@@ -65,8 +66,11 @@ interface Run {
   accepted: number;
 }
 
-/** Why a batch has to wait: no socket is free, replies have to be delivered, or the error of a shortage. */
-type Obstacle = "full" | "undelivered" | number;
+/**
+ * Why a batch has to wait: no socket is free, replies have to be delivered, the system can add no
+ * addresses of the link, or the error of a shortage.
+ */
+type Obstacle = "full" | "undelivered" | "neighbours" | number;
 
 /** Probes ports by connections of one address family. */
 export class ConnectSocket implements PortSocket<TargetBatch> {
@@ -80,6 +84,7 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
   readonly #clock: Clock;
   readonly #loop: EventLoop;
   readonly #ring: ConnectRing;
+  readonly #neighbours: NeighbourRoom;
   readonly #drain: ReceiveDrain;
   readonly #listening = Promise.withResolvers<void>();
   #receiver: PortReplyReceiver | undefined;
@@ -118,6 +123,7 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
       failed: (error) => this.#fail(error),
     }, options.clock);
     const { libc, epoll } = this.#loop;
+    this.#neighbours = new NeighbourRoom(() => readNeighbourTable(libc, this.family));
     const from = local === 0 || local === 0n ? undefined : local;
     const { wait } = options;
     this.#ring = new ConnectRing({ libc, epoll, family: this.family, from, capacity, wait });
@@ -191,7 +197,7 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
         this.#loop.start();
         if (obstacle === undefined || signal?.aborted) return run.accepted;
         if (typeof obstacle === "number") this.#countShortage(obstacle);
-        await this.#untilWoken(signal, typeof obstacle === "number" ? RETRY_MS : undefined);
+        await this.#untilWoken(signal, pauseAfter(obstacle));
       }
     } finally {
       this.#waiting--;
@@ -231,6 +237,7 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
         gate.keptBack += batch.length - run.at;
         return undefined;
       }
+      if (!this.#neighbours.has(now)) return "neighbours";
       const errno = this.#ring.connect(batch, run.at, Math.round((now - run.from) * 1000), now);
       if (errno === RING_FULL) return "full";
       if (errno !== 0 && this.#isShortageOf(batch, run.at, errno)) return errno;
@@ -248,6 +255,7 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
   #accepted(run: Run): void {
     run.accepted++;
     this.#begun++;
+    this.#neighbours.use();
     if (!this.#isShort) return;
     this.#isShort = false;
     this.#options.shortage?.recordSuccess();
@@ -348,6 +356,12 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
     await this.#loop.detach();
     await this.#last;
   }
+}
+
+/** The time after which a batch tries again if nothing wakes it, milliseconds. */
+function pauseAfter(obstacle: Obstacle): number | undefined {
+  if (typeof obstacle === "number") return RETRY_MS;
+  return obstacle === "neighbours" ? PAUSE_MS : undefined;
 }
 
 function stateOf(errno: number): PortState {

@@ -14,7 +14,7 @@
  * @module
  */
 import { Malformed } from "../../../core/bytes.ts";
-import { AF_INET } from "../ffi/libc.ts";
+import { AF_INET, AF_INET6 } from "../ffi/libc.ts";
 import {
   decodeMessages,
   DUMP,
@@ -34,6 +34,8 @@ const NEW_NEIGHBOUR = 28;
 const GET_NEIGHBOUR = 30;
 const NEW_RULE = 32;
 const GET_RULE = 34;
+const NEW_NEIGHBOUR_TABLE = 64;
+const GET_NEIGHBOUR_TABLE = 66;
 
 const LINK_MAC = 1;
 const LINK_NAME = 3;
@@ -48,6 +50,10 @@ const ROUTE_SOURCE = 7;
 const ROUTE_TABLE = 15;
 const NEIGHBOUR_ADDRESS = 1;
 const NEIGHBOUR_MAC = 2;
+/** The number of entries from which on none is added, the state of the table, and its statistics. */
+const TABLE_CAPACITY = 4;
+const TABLE_STATE = 5;
+const TABLE_STATISTICS = 7;
 const RULE_PRIORITY = 6;
 const RULE_TABLE = 15;
 /** Attributes of routes that do not lead to a single IPv4 gateway. */
@@ -99,6 +105,15 @@ export interface ArpNeighbour {
   readonly mac: Uint8Array | undefined;
 }
 
+/** The size of the table of neighbours of a family, which all network namespaces share. */
+export interface NeighbourTable {
+  readonly entries: number;
+  /** Maximum number of entries. */
+  readonly capacity: number;
+  /** Number of entries that were ever added, modulo 2^32. */
+  readonly added: number;
+}
+
 /** A routing rule, which selects a routing table. */
 export interface RoutingRule {
   readonly priority: number;
@@ -112,6 +127,7 @@ export type RtnetlinkReply =
   | { readonly link: NetworkInterface }
   | { readonly route: Route }
   | { readonly neighbour: ArpNeighbour }
+  | { readonly neighbours: NeighbourTable }
   | { readonly rule: RoutingRule }
   | { readonly errno: number }
   | "done";
@@ -127,6 +143,10 @@ export const encodeRulesRequest = (): Uint8Array<ArrayBuffer> =>
 /** Encodes a request for all IPv4 neighbours (the ARP table). */
 export const encodeNeighboursRequest = (): Uint8Array<ArrayBuffer> =>
   netlinkRequest(GET_NEIGHBOUR, DUMP, [AF_INET, ...new Array(11).fill(0)]);
+
+/** Encodes a request for the size of the table of neighbours. */
+export const encodeNeighbourTableRequest = (family: 4 | 6): Uint8Array<ArrayBuffer> =>
+  netlinkRequest(GET_NEIGHBOUR_TABLE, DUMP, [family === 4 ? AF_INET : AF_INET6, 0, 0, 0]);
 
 /** Encodes a request for all interfaces. */
 export const encodeLinksRequest = (): Uint8Array<ArrayBuffer> =>
@@ -178,6 +198,8 @@ function decodeReply(fields: NetlinkFields): RtnetlinkReply | undefined {
       return fields.u8(HEADER, "family") === AF_INET ? { route: decodeRoute(fields) } : undefined;
     case NEW_NEIGHBOUR:
       return { neighbour: decodeNeighbour(fields) };
+    case NEW_NEIGHBOUR_TABLE:
+      return decodeNeighbourTable(fields);
     case NEW_RULE:
       return fields.u8(HEADER, "family") === AF_INET ? { rule: decodeRule(fields) } : undefined;
   }
@@ -235,6 +257,16 @@ function decodeNeighbour(fields: NetlinkFields): ArpNeighbour {
     address: attributes.get(NEIGHBOUR_ADDRESS)?.u32be(0, "address") ?? 0,
     mac: isUsed ? attributes.get(NEIGHBOUR_MAC)?.bytes.slice() : undefined,
   };
+}
+
+/** A second message of each table, with the settings of one interface, has none of these attributes. */
+function decodeNeighbourTable(fields: NetlinkFields): RtnetlinkReply | undefined {
+  const attributes = fields.attributes(HEADER + 4);
+  const capacity = attributes.get(TABLE_CAPACITY)?.u32(0, "capacity");
+  const entries = attributes.get(TABLE_STATE)?.u32(4, "entries");
+  const added = attributes.get(TABLE_STATISTICS)?.u32(0, "added");
+  if (capacity === undefined || entries === undefined || added === undefined) return undefined;
+  return { neighbours: { entries, capacity, added } };
 }
 
 /**

@@ -122,6 +122,8 @@ export interface ScanLimits {
   readonly streamLimits?: StreamLimits;
   /** Maximum number of open sockets that serve one interview each. Default: no limit. */
   readonly exclusiveSockets?: number;
+  /** Maximum number of open ports in unresponsive networks that wait. Default: 1,048,576. */
+  readonly maxDeferred?: number;
   /** Maximum number of rows. Default: no limit. */
   readonly maxResults?: number;
   /** Maximum duration of the scan, milliseconds. Default: no limit. */

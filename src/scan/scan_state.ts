@@ -56,6 +56,8 @@ export interface StreamCounts extends PortCounts {
   unresponsive: number;
   /** Queries, pending or begun, that were cancelled because their address opted out. */
   cancelled: number;
+  /** Open ports that were not queried, because too many of unresponsive networks waited. */
+  unqueried: number;
 }
 
 /** The progress of the passes over UDP or TCP. */
@@ -82,6 +84,11 @@ export interface StreamState extends PassCounts {
   pending: number;
   /** Numbers of replies and queries by outcome. */
   readonly counts: StreamCounts;
+  /**
+   * The networks and hosts whose ports accept connections and reply to no query: the number of such
+   * ports by the name of the network, in this run of the scan.
+   */
+  readonly unresponsiveNetworks: Map<string, number>;
 }
 
 /** The numbers of a scan. */
@@ -183,6 +190,7 @@ export function noStreams(): StreamCounts {
     closed: 0,
     unresponsive: 0,
     cancelled: 0,
+    unqueried: 0,
   };
 }
 
@@ -215,6 +223,7 @@ export function newState(scanId: string, startedAt: number): ScanState {
       unrouted: 0,
       pending: 0,
       counts: noStreams(),
+      unresponsiveNetworks: new Map(),
     },
     replies: noReplies(),
     omittedAt: [],

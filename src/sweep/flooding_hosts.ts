@@ -236,10 +236,19 @@ function note(protocols: string[], protocol: string): void {
   if (!protocols.includes(protocol)) protocols.push(protocol);
 }
 
-/** Adds points to a key, in bounded memory. Returns the key's points. */
-function count(points: Map<number | bigint, number>, key: number | bigint, more: number): number {
+/**
+ * Adds points to a key, in bounded memory. Returns the key's points.
+ *
+ * @param max Maximum number of keys.
+ */
+export function count(
+  points: Map<number | bigint, number>,
+  key: number | bigint,
+  more: number,
+  max: number = MAX_COUNTED,
+): number {
   const all = (points.get(key) ?? 0) + more;
-  if (all > more || points.size < MAX_COUNTED) points.set(key, all);
+  if (all > more || points.size < max) points.set(key, all);
   else lower(points, more);
   return all;
 }

@@ -46,7 +46,7 @@ export function databaseFamilies(databases: readonly WrittenDatabase[], help: st
 /** The families of what a scan sends and receives. */
 function trafficFamilies(state: ScanState): Family[] {
   const { tcp } = state;
-  const { valid, invalid, closed, unresponsive, cancelled, ...synReplies } = tcp.counts;
+  const { valid, invalid, closed, unresponsive, cancelled, unqueried, ...synReplies } = tcp.counts;
   // An unverified reply moves to another class later, so the number of unverified ones can fall.
   const { unverified, ...classes } = state.replies;
   const labelled = (label: string, counts: object): Sample[] =>
@@ -66,7 +66,12 @@ function trafficFamilies(state: ScanState): Family[] {
       "open_ports",
       "counter",
       "Queries of open TCP ports, by outcome.",
-      labelled("outcome", { valid, invalid, closed, unresponsive, cancelled }),
+      labelled("outcome", { valid, invalid, closed, unresponsive, cancelled, unqueried }),
+    ),
+    gauge(
+      "unresponsive_networks",
+      "Networks and hosts that accept connections over TCP and reply to no query.",
+      tcp.unresponsiveNetworks.size,
     ),
     metricFamily(
       "replies",

@@ -66,6 +66,7 @@ function tcpOf({ tcp }: ScanState): Record<string, number> {
     pass_size: tcp.size,
     probes_sent: tcp.sent,
     ...tcpCounters(tcp),
+    unresponsive_networks: tcp.unresponsiveNetworks.size,
   };
 }
 

@@ -30,6 +30,9 @@ const REASONS: Readonly<Record<EndReason, string>> = {
   "failed": "failed",
 };
 
+/** Maximum number of unresponsive networks that the summary names. */
+const MAX_NETWORKS = 3;
+
 /** An output of a scan that has ended. */
 interface SummarizedOutput {
   readonly path: string;
@@ -66,6 +69,7 @@ export function summary(
     (state.lost > 0 ? `, ${withCommas(state.lost)} lost` : ""),
     ...(state.passes === 0 ? [] : [udpLine(state, verbose)]),
     ...(state.tcp.passes === 0 ? [] : [tcpLine(state.tcp, verbose)]),
+    ...unresponsiveLines(state.tcp),
     ...(verbose && state.passes > 0 ? [engineLine(state)] : []),
     ...serversLine(state),
     ...adaptiveLines(state.adaptive),
@@ -161,15 +165,30 @@ function udpLine(state: ScanState, verbose: boolean): string {
 
 /** Probes over TCP, the replies by class, and the queries of open ports by outcome. */
 function tcpLine(tcp: ScanState["tcp"], verbose: boolean): string {
-  const { open, valid, invalid, closed, unresponsive, cancelled, ...replies } = tcp.counts;
+  const { open, valid, invalid, closed, unresponsive, cancelled, unqueried, ...replies } =
+    tcp.counts;
   const { refused, unreachable, forged } = replies;
-  const outcomes = { invalid, "closed without status": closed, unresponsive, cancelled };
+  const outcomes = { invalid, "closed without status": closed, unresponsive, cancelled, unqueried };
   return `TCP: sent ${countOf(tcp.sent, "probe")}${passesText(tcp, verbose)}` +
     (tcp.refused > 0 ? `, ${withCommas(tcp.refused)} more refused by the system` : "") +
     `; replies: ${
       listOf(open, "open", verbose ? replies : { refused, unreachable, forged }, verbose)
     }` +
     (open > 0 ? `; open ports: ${listOf(valid, "valid", outcomes, verbose)}` : "");
+}
+
+/** The networks that accepted connections and replied to no query. */
+function unresponsiveLines({ unresponsiveNetworks: networks }: ScanState["tcp"]): string[] {
+  if (networks.size === 0) return [];
+  const names = [
+    ...networks.keys().take(MAX_NETWORKS),
+    ...networks.size > MAX_NETWORKS ? ["…"] : [],
+  ];
+  const ports = networks.values().reduce((sum, one) => sum + one, 0);
+  return [
+    `TCP: ${countOf(networks.size, "network")} accepted connections and replied to no query ` +
+    `(${names.join(", ")}): ${countOf(ports, "open port")}, queried last`,
+  ];
 }
 
 /** `31 valid, 19 duplicate`: the first count always, other counts of zero only if requested. */

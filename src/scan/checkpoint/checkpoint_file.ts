@@ -33,7 +33,7 @@ import {
 } from "../../core/checked_json.ts";
 
 /** Version of the checkpoint and list formats. Each added or removed field needs a new version. */
-const VERSION = 9;
+const VERSION = 10;
 /** Limit on the size of a checkpoint file, bytes. */
 const LONGEST = 1 << 20;
 

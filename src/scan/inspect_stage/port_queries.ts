@@ -1,37 +1,30 @@
 /**
  * Queries the open ports that the sweep over TCP finds, in the protocol of their pass. A server that
- * replies becomes a sighting with a status.
+ * replies becomes a sighting with a status. Ports of networks that accept connections and reply to no
+ * query are queried last.
  *
  * @module
  */
 import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
-import type { Outcome, Sighting } from "../../core/record.ts";
-import { isExhausted, queryWithRetries } from "../../inspect/run_interview.ts";
+import type { Outcome } from "../../core/record.ts";
+import { queryWithRetries } from "../../inspect/run_interview.ts";
 import { sleep } from "../../net/clock.ts";
 import type { Stream } from "../../net/stream.ts";
-import { StreamLink } from "../../net/stream_link.ts";
-import { isKnownFor } from "../../protocols/declared_facts.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
-import type { AskedPorts } from "../../sweep/asked_ports.ts";
+import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
 import type { OpenPort } from "../../sweep/port_receiver.ts";
-import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
 import { nonceOf } from "../random_numbers.ts";
 import { sentTo } from "../requested_names.ts";
 import { MAX_OF_HOST, type ScanConnections, waitingConnections } from "../scan_connections.ts";
 import type { ScanSetup } from "../scan_setup.ts";
 import type { ScanTables } from "../scan_tables.ts";
-import type { SightingAdmission } from "./sighting_admission.ts";
+import { DeferredPorts } from "./open_ports/deferred_ports.ts";
+import { type PortOutcomeParts, PortOutcomes } from "./open_ports/port_outcomes.ts";
+import { UnresponsiveNetworks } from "./open_ports/unresponsive_networks.ts";
 
 /** The parts of the scan that queries use, apart from the tables. */
-export interface PortQueriesParts {
+export interface PortQueriesParts extends PortOutcomeParts {
   /** Opens connections, and limits the number of open ones. */
   readonly connections: ScanConnections;
-  /** The open ports that no pass probes again. */
-  readonly asked: AskedPorts;
-  /** Queues each server that replied, with its status. */
-  readonly admission: Pick<SightingAdmission, "push">;
-  /** Records opt-outs. */
-  readonly optOuts: Pick<OptOutRecorder, "take">;
   /** Whether a probe of the sweep to an endpoint waits for a reply, as far as known. */
   readonly isPending: (peer: Endpoint) => boolean;
 }
@@ -43,9 +36,8 @@ const PENDING_MS = 10;
 const PART = 3 / 4;
 /** Number of waiting ports at which the sweep sends nothing, and no more replies are read. */
 const MAX_WAITING = 16_384;
-
-/** How a connection ends if the peer closes it: in order, or because it has not read the request. */
-const CLOSED: ReadonlySet<string | undefined> = new Set(["closed", "reset"]);
+/** Time for the first byte of a port in an unresponsive network, milliseconds: a request waits for 1 s. */
+const DEFERRED_BYTE_MS = 1250;
 
 /** An open port that waits for its query, or is queried. */
 interface Query extends Omit<OpenPort, "stream"> {
@@ -55,12 +47,14 @@ interface Query extends Omit<OpenPort, "stream"> {
   readonly outcome: PromiseWithResolvers<Outcome<unknown> | undefined>;
   /** Called when the server has become a sighting, or is none; not after a cancellation. */
   readonly onFinished: () => void;
+  /** The number of the port, in the order of arrival; `undefined`: the port was deferred. */
+  readonly number: number | undefined;
 }
 
 /** The queries of one address that run, by the keys of their endpoints, and those that wait for them. */
 interface HostQueries {
   readonly running: Set<number | bigint>;
-  readonly waiting: Query[];
+  waiting: Query[];
 }
 
 /** Queries open ports, a limited number at once. */
@@ -68,7 +62,11 @@ export class PortQueries {
   readonly #options: ScanSetup;
   readonly #tables: ScanTables;
   readonly #parts: PortQueriesParts;
+  readonly #outcomes: PortOutcomes;
   readonly #waiting = new Set<Query>();
+  readonly #networks: UnresponsiveNetworks;
+  /** The ports that are queried while no other one waits. */
+  readonly #deferred: DeferredPorts;
   readonly #hosts = new Map<Address, HostQueries>();
   /** The ports that wait or are queried, by the keys of their endpoints. */
   readonly #byEndpoint = new Map<number | bigint, Query>();
@@ -78,15 +76,23 @@ export class PortQueries {
   #count = 0;
   #connected = 0;
   #running = 0;
+  /** Number of running queries of deferred ports, and of ports that have arrived. */
+  #runningDeferred = 0;
+  #arrived = 0;
   #readable: PromiseWithResolvers<void> | undefined;
+  /** Called when no port waits or is queried, and when only deferred ones do. */
   #idle: (() => void) | undefined;
+  #onlyDeferred: (() => void) | undefined;
 
   /** Creates the stage without queries. */
   constructor(options: ScanSetup, tables: ScanTables, parts: PortQueriesParts) {
     this.#options = options;
     this.#tables = tables;
     this.#parts = parts;
+    this.#outcomes = new PortOutcomes(options, tables, parts);
     this.#mostConnected = waitingConnections(options.limits);
+    this.#networks = new UnresponsiveNetworks(options.io.state.tcp.unresponsiveNetworks);
+    this.#deferred = new DeferredPorts(options.limits.maxDeferred);
     const end = () => tables.stop.skipsCooldown && this.#cut();
     tables.stop.sweepSignal.addEventListener("abort", end, { once: true });
     tables.stop.interviewSignal.addEventListener("abort", () => this.#cut(), { once: true });
@@ -99,7 +105,12 @@ export class PortQueries {
 
   /** Number of ports that wait or are queried. */
   get size(): number {
-    return this.#count + this.#running;
+    return this.#count + this.#running + this.#deferred.size;
+  }
+
+  /** Number of ports that wait or are queried, without those in unresponsive networks. */
+  get #undeferred(): number {
+    return this.#count + this.#running - this.#runningDeferred;
   }
 
   /** While no replies should be read, a promise that settles when they may be read again. */
@@ -110,11 +121,10 @@ export class PortQueries {
   /** Adds an open port, and takes over its connection. */
   add({ endpoint, protocol, stream }: OpenPort): void {
     const onFinished = this.#tables.lowWater.begin();
-    const query = { endpoint, protocol, stream, outcome: noOutcome(), onFinished };
-    this.#count++;
-    if (stream !== undefined) this.#connected++;
-    this.#waiting.add(query);
-    this.#byEndpoint.set(endpointKey(endpoint), query);
+    const number = this.#arrived++;
+    const query = { endpoint, protocol, stream, outcome: noOutcome(), onFinished, number };
+    this.#enter(query);
+    if (!this.#defer(query)) this.#waiting.add(query);
     if (this.#isCut) this.#cut();
     else this.#next();
   }
@@ -136,6 +146,11 @@ export class PortQueries {
     if (this.size > 0) await new Promise<void>((resolve) => this.#idle = resolve);
   }
 
+  /** Resolves when no port waits or is queried, apart from those in unresponsive networks. */
+  async onlyDeferred(): Promise<void> {
+    if (this.#undeferred > 0) await new Promise<void>((resolve) => this.#onlyDeferred = resolve);
+  }
+
   get #isCut(): boolean {
     const { stop } = this.#tables;
     return stop.interviewSignal.aborted || stop.sweepSignal.aborted && stop.skipsCooldown;
@@ -149,7 +164,15 @@ export class PortQueries {
       this.#end(query);
     }
     this.#waiting.clear();
+    this.#deferred.clear();
     this.#settle();
+  }
+
+  /** Counts that a port waits. */
+  #enter(query: Query): void {
+    this.#count++;
+    if (query.stream !== undefined) this.#connected++;
+    this.#byEndpoint.set(endpointKey(query.endpoint), query);
   }
 
   /** Counts that a port does not wait any more. */
@@ -167,12 +190,41 @@ export class PortQueries {
     if (this.#byEndpoint.get(key) === query) this.#byEndpoint.delete(key);
   }
 
+  /**
+   * Defers a port that waits if its network is unresponsive, and closes its connection. If too many are
+   * deferred, the next pass probes the port again.
+   */
+  #defer(query: Query): boolean {
+    const { endpoint, protocol, number, onFinished } = query;
+    const name = this.#networks.of(endpoint.address);
+    if (name === undefined || number === undefined) return false;
+    this.#leave(query);
+    this.#end(query);
+    if (this.#deferred.add(name, { endpoint, protocol, number, onFinished })) return true;
+    this.#parts.asked.delete(endpoint, protocol);
+    this.#options.io.state.tcp.counts.unqueried++;
+    onFinished();
+    return true;
+  }
+
+  /** Counts a query without a reply. Defers the waiting ports of what has become unresponsive. */
+  #countUnresponsive(address: Address): void {
+    const names = this.#networks.add(address);
+    if (names.length === 0) return;
+    for (const name of names) this.#deferred.move(name, true);
+    for (const query of this.#waiting) if (this.#defer(query)) this.#waiting.delete(query);
+    for (const host of this.#hosts.values()) {
+      host.waiting = host.waiting.filter((query) => !this.#defer(query));
+    }
+  }
+
   /** Ends the waits for fewer ports. */
   #settle(): void {
     if (!this.isFull) {
       this.#readable?.resolve();
       this.#readable = undefined;
     }
+    if (this.#undeferred === 0) this.#onlyDeferred?.();
     if (this.size === 0) this.#idle?.();
   }
 
@@ -180,22 +232,48 @@ export class PortQueries {
   #next(): void {
     const { limit } = this.#parts.connections.slots;
     const most = Math.max(1, Math.floor(PART * limit));
+    this.#beginDeferred(most, true);
     for (const query of this.#waiting) {
       if (this.#running >= most) return;
       this.#waiting.delete(query);
-      const host = this.#hosts.getOrInsertComputed(
-        query.endpoint.address,
-        () => ({ running: new Set(), waiting: [] }),
-      );
+      const host = this.#hostOf(query.endpoint);
       if (isBusy(host, query)) host.waiting.push(query);
       else void this.#begin(query, host);
     }
+    this.#beginDeferred(most, false);
+  }
+
+  /**
+   * Begins queries of deferred ports.
+   *
+   * @param isReturned Whether only ports of networks that have replied since are queried.
+   */
+  #beginDeferred(most: number, isReturned: boolean): void {
+    const busy = (endpoint: Endpoint) => {
+      const host = this.#hosts.get(endpoint.address);
+      return host !== undefined && isBusy(host, { endpoint });
+    };
+    while (this.#running < most) {
+      const port = this.#deferred.take(busy, isReturned);
+      if (port === undefined) return;
+      const onFinished = () => this.#deferred.finish();
+      const outcome = noOutcome();
+      const query = { ...port, stream: undefined, outcome, onFinished, number: undefined };
+      this.#enter(query);
+      void this.#begin(query, this.#hostOf(port.endpoint));
+    }
+  }
+
+  #hostOf({ address }: Endpoint): HostQueries {
+    return this.#hosts.getOrInsertComputed(address, () => ({ running: new Set(), waiting: [] }));
   }
 
   async #begin(query: Query, host: HostQueries): Promise<void> {
     const key = endpointKey(query.endpoint);
+    const deferred = query.number === undefined ? 1 : 0;
     host.running.add(key);
     this.#running++;
+    this.#runningDeferred += deferred;
     this.#leave(query);
     try {
       await this.#run(query);
@@ -204,9 +282,11 @@ export class PortQueries {
     }
     this.#end(query);
     this.#running--;
+    this.#runningDeferred -= deferred;
     host.running.delete(key);
-    for (const one of host.waiting.splice(0, 1)) this.#waiting.add(one);
-    if (host.running.size === 0) this.#hosts.delete(query.endpoint.address);
+    const isIdle = host.running.size === 0;
+    for (const one of host.waiting.splice(0, isIdle ? Infinity : 1)) this.#waiting.add(one);
+    if (isIdle) this.#hosts.delete(query.endpoint.address);
     this.#next();
     this.#settle();
   }
@@ -239,16 +319,16 @@ export class PortQueries {
   async #query(query: Query): Promise<Outcome<unknown>> {
     const { targets, targets: { protocols }, io: { clock, random } } = this.#options;
     const { endpoint } = query;
-    const { connections } = this.#parts;
+    const { connections: { slots, link } } = this.#parts;
+    const limits = this.#limitsOf(query);
     const protocol = protocols.find(({ name }) => name === query.protocol)!;
-    const release = await connections.slots.acquire(endpoint.address);
+    const release = await slots.acquire(endpoint.address);
     const { stream } = query;
     query.stream = undefined;
     const exchange = (signal: AbortSignal) =>
       queryWithRetries(protocol, {
         endpoint,
-        open: () =>
-          Promise.resolve(new StreamLink(endpoint, { ...connections.link, signal }, stream)),
+        open: () => Promise.resolve(new StreamLink(endpoint, { ...link, limits, signal }, stream)),
         exclusive: true,
         ...sentTo(targets, endpoint),
         statusOnly: true,
@@ -262,55 +342,23 @@ export class PortQueries {
     }
   }
 
-  /** Counts the outcome of a query, and passes on the sighting of a server. */
+  /** The limits of a query: a port of an unresponsive network gets less time. */
+  #limitsOf({ endpoint: { address } }: Query): StreamLimits {
+    const { limits } = this.#parts.connections.link;
+    if (this.#networks.of(address) === undefined) return limits;
+    const firstByteMs = Math.min(limits.firstByteMs, DEFERRED_BYTE_MS);
+    return { ...limits, connectMs: limits.sweepConnectMs, firstByteMs };
+  }
+
+  /** Judges the outcome of a query, and counts it for the network of the port. */
   #judge(query: Query, outcome: Outcome<unknown>): void {
-    const { state: { tcp: { counts } } } = this.#options.io;
-    const { endpoint, protocol, onFinished } = query;
-    if (outcome.kind === "replied" && !this.#isWeak(query, outcome.status)) {
-      counts.valid++;
-      return this.#take(query, outcome);
+    const { address } = query.endpoint;
+    const result = this.#outcomes.judge(query, outcome);
+    if (result === "valid") {
+      for (const name of this.#networks.reset(address)) this.#deferred.move(name, false);
+    } else if (result === "unresponsive") {
+      this.#countUnresponsive(address);
     }
-    if (outcome.kind !== "noReply") {
-      counts.invalid++;
-      return onFinished();
-    }
-    // A server that is busy closes connections. A port without any reply is not queried again, because
-    // TCP repeats lost packets.
-    if (CLOSED.has(outcome.why) || isExhausted(outcome)) {
-      this.#parts.asked.delete(endpoint, protocol);
-    }
-    if (isExhausted(outcome)) return this.#tables.uninspected.add(endpoint, onFinished);
-    counts[CLOSED.has(outcome.why) ? "closed" : "unresponsive"]++;
-    onFinished();
-  }
-
-  /** Whether a status is too little evidence, unless the server is known to speak the protocol. */
-  #isWeak({ endpoint, protocol: name }: Query, status: unknown): boolean {
-    const protocol = this.#named(name);
-    const isKnown = isKnownFor(protocol, this.#tables.known.spokenBy(endpoint));
-    return protocol.isWeak?.(status, isKnown) === true;
-  }
-
-  #named(name: string): Protocol {
-    return this.#options.targets.protocols.find((protocol) => protocol.name === name)!;
-  }
-
-  /**
-   * Queues the sighting of a server. If the endpoint has already replied over UDP, the sighting is only
-   * searched for an opt-out.
-   */
-  #take(
-    { endpoint, protocol, onFinished }: Query,
-    { status, raw, latencyMs }: Outcome<unknown> & { readonly kind: "replied" },
-  ): void {
-    const { clock } = this.#options.io;
-    const { responders, uninspected } = this.#tables;
-    const found = { endpoint, protocol, status, raw, latencyMs };
-    const sighting: Sighting = { ...found, verified: true, at: clock.now(), socket: -1 };
-    uninspected.remove(endpoint)();
-    if (responders.add(endpoint)) return this.#parts.admission.push(sighting, onFinished);
-    this.#parts.optOuts.take(sighting);
-    onFinished();
   }
 }
 

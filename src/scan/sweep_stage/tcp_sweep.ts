@@ -34,7 +34,7 @@ export interface TcpSweepParts {
   /** The open ports that no pass probes again. */
   readonly asked: AskedPorts;
   /** The open ports that are queried; the sweep waits while there are too many. */
-  readonly queries: Pick<PortQueries, "isFull" | "size" | "idle">;
+  readonly queries: Pick<PortQueries, "isFull" | "size" | "onlyDeferred">;
   /** The queue of sightings; the sweep waits while it is full. */
   readonly sightings: Pick<SightingQueue, "isFull">;
   /** Measures the loss and adjusts the rate. */
@@ -112,8 +112,8 @@ export class TcpSweep {
   }
 
   /**
-   * Runs passes of an adaptive scan, and waits for late replies and for the queries of open ports: the
-   * next pass is planned from the servers that were found.
+   * Runs passes of an adaptive scan, and waits for late replies and for the queries of open ports, apart
+   * from those in unresponsive networks: the next pass is planned from the servers that were found.
    */
   async runPlanned(passes: readonly Pass[], number: number, cooldownMs: number): Promise<void> {
     const { state } = this.#options.io;
@@ -121,7 +121,7 @@ export class TcpSweep {
       state.tcp.passes = number;
       this.#progress.begin(pass, { pass: number, position: mark.position }, size);
     });
-    await this.#parts.queries.idle();
+    await this.#parts.queries.onlyDeferred();
   }
 
   /** Ends the passes of an adaptive scan. */

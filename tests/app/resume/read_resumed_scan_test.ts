@@ -119,7 +119,7 @@ Deno.test("a scan that cannot be resumed is refused in one line, and no file cha
           "another form",
           () => put(checkpoint, signed(body.replace(/"checkpoint": \d+/, '"checkpoint": 1'))),
           [],
-          "its format has version 1, and this program reads version 9",
+          "its format has version 1, and this program reads version 10",
         ],
         [
           "another program",

@@ -39,7 +39,7 @@ Deno.test("summary() has the important counts when nothing is wrong, and all of 
     "0 unverified, 1 forged, 0 omitted, 0 malformed, 0 suppressing, 1 unsolicited",
     "TCP: sent 2,000 probes in 1 of 1 pass; replies: 15 open, 5 refused, 0 unreachable, " +
     "0 duplicate, 0 canary, 0 forged; open ports: 12 valid, 1 invalid, 0 closed without status, " +
-    "2 unresponsive, 0 cancelled",
+    "2 unresponsive, 0 cancelled, 0 unqueried",
     "engine: portable",
   ]);
 });
@@ -52,6 +52,27 @@ Deno.test("summary() counts connections that servers closed without a status", (
     tcp?.split("; ").at(-1),
     "open ports: 12 valid, 1 invalid, 3 closed without status, 2 unresponsive",
   );
+});
+
+Deno.test("summary() names the first networks that accepted connections and replied to no query", () => {
+  const state = usualState();
+  state.tcp.counts.unqueried = 5;
+  const lines = () => summary(state, DONE, SCOPE).slice(2, 4);
+  const { unresponsiveNetworks: networks } = state.tcp;
+  networks.set("10.1.2.0/24", 256);
+  assertEquals(lines(), [
+    "TCP: sent 2,000 probes; replies: 15 open, 5 refused; " +
+    "open ports: 12 valid, 1 invalid, 2 unresponsive, 5 unqueried",
+    "TCP: 1 network accepted connections and replied to no query (10.1.2.0/24): 256 open ports, " +
+    "queried last",
+  ]);
+  for (const name of ["10.1.3.0/24", "10.1.4.9", "2001:db8::/48"]) networks.set(name, 4000);
+  assertEquals(
+    lines()[1],
+    "TCP: 4 networks accepted connections and replied to no query " +
+      "(10.1.2.0/24, 10.1.3.0/24, 10.1.4.9, …): 12,256 open ports, queried last",
+  );
+  assertEquals((statusOf(state).tcp as Record<string, number>).unresponsive_networks, 4);
 });
 
 Deno.test("summary() counts only the rows that a database has, and not those in its spill file", () => {

@@ -41,14 +41,14 @@ Deno.test("the fields of a checkpoint are those of its version: other fields nee
   const replies =
     "canary duplicate forged malformed omitted suppressing unsolicited unverified valid";
   const streams =
-    "canary cancelled closed duplicate forged invalid open refused unreachable unresponsive valid";
+    "canary cancelled closed duplicate forged invalid open refused unqueried unreachable unresponsive valid";
   const floods = "addresses datagrams disturbed hosts passes {clean disturbed further}";
   const counters = `aliases canaries {${canaries}} dropped firstProbeAt floods {${floods}} ` +
     `inspectedInPart lastRowAt noStatus optedOut refused replies {${replies}} sent ` +
     `tcp {counts {${streams}} refused sent}`;
   const names = `configuration counters {${counters}} key list {bytes sha256} ` +
     "marks {tcp {pass position} udp {pass position}} outputs program rows savedAt scanId seed shard state";
-  assertEquals([version, namesIn(fields)], [9, names]);
+  assertEquals([version, namesIn(fields)], [10, names]);
 });
 
 Deno.test("a checkpoint of another version is refused for its version, whatever its fields", () => {
@@ -62,6 +62,6 @@ Deno.test("a checkpoint of another version is refused for its version, whatever 
   assertThrows(
     () => parseCheckpoint(`${text}sha256 ${sha256(text)}\n`, "1.0.0", "a", PROTOCOLS),
     InputError,
-    'Cannot resume "a": its format has version 8, and this program reads version 9',
+    'Cannot resume "a": its format has version 8, and this program reads version 10',
   );
 });

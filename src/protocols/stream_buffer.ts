@@ -4,9 +4,12 @@
  * @module
  */
 
-/** Joins chunks of any size. Every byte is copied a bounded number of times. */
+/**
+ * Joins chunks of any size. Every byte is copied a bounded number of times. A single chunk is not
+ * copied.
+ */
 export class StreamBuffer {
-  #bytes = new Uint8Array(512);
+  #bytes: Uint8Array = new Uint8Array();
   #start = 0;
   #end = 0;
 
@@ -15,9 +18,14 @@ export class StreamBuffer {
     return this.#bytes.subarray(this.#start, this.#end);
   }
 
-  /** Appends a chunk to the buffer. */
+  /** Appends a chunk to the buffer. The caller does not change the chunk any more. */
   push(chunk: Uint8Array): void {
     const size = this.#end - this.#start + chunk.length;
+    if (size === chunk.length) {
+      this.#bytes = chunk;
+      [this.#start, this.#end] = [0, size];
+      return;
+    }
     if (this.#end + chunk.length > this.#bytes.length) this.#move(size);
     this.#bytes.set(chunk, this.#end);
     this.#end += chunk.length;

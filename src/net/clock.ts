@@ -107,3 +107,57 @@ export async function waitAtMost(
     ended.abort();
   }
 }
+
+/**
+ * Waits one after the other, which usually end early. They use the same timer, because to set one for
+ * each takes longer.
+ */
+export class Waits implements Disposable {
+  /** Ends the pending wait. */
+  #end: (() => void) | undefined;
+  /** When it ends, milliseconds of the clock. */
+  #endsAt = 0;
+  /** The timer, and when it fires. */
+  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
+
+  /** @param clock The clock of the timer. */
+  constructor(private readonly clock: Pick<Clock, "now" | "after">) {}
+
+  /** Waits for `ms` milliseconds, or until {@linkcode end}. No other wait may be pending. */
+  for(ms: number): Promise<undefined> {
+    return new Promise((resolve) => {
+      this.#end = () => {
+        this.#end = undefined;
+        resolve(undefined);
+      };
+      this.#endsAt = this.clock.now() + ms;
+      this.#setTimer();
+    });
+  }
+
+  /** Ends the pending wait, if there is one. */
+  end(): void {
+    this.#end?.();
+  }
+
+  /** Ends the pending wait, and the timer. */
+  [Symbol.dispose](): void {
+    this.end();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Sets the timer for the pending wait, unless it fires earlier. */
+  #setTimer(): void {
+    const at = this.#endsAt;
+    if (this.#timer !== undefined && this.#timer.at <= at) return;
+    this.#timer?.cancel();
+    const cancel = this.clock.after(at - this.clock.now(), () => {
+      this.#timer = undefined;
+      if (this.#end === undefined) return;
+      if (at < this.#endsAt) this.#setTimer();
+      else this.#end();
+    });
+    this.#timer = { at, cancel };
+  }
+}

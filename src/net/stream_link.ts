@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../core/address.ts";
 import type { TlsRequest } from "../protocols/protocol.ts";
-import { type Clock, sleep } from "./clock.ts";
+import { type Clock, sleep, Waits } from "./clock.ts";
 import { openWithRetries, type Shortage } from "./file_descriptors.ts";
 import { type SendGate, untilOpen } from "./send_gate.ts";
 import type {
@@ -174,8 +174,8 @@ export class StreamLink implements Link, StreamSide {
   /** Whether a byte of the reply has arrived. */
   #replied = false;
   #bytes = 0;
-  /** Resolves the pending wait for bytes or for the throttle. */
-  #wake: (() => void) | undefined;
+  /** The waits for bytes and for the throttle. */
+  readonly #waits: Waits;
   #disposed = false;
   /** Encrypts the next connection. */
   #tls: TlsRequest | undefined;
@@ -192,6 +192,7 @@ export class StreamLink implements Link, StreamSide {
   constructor(peer: Endpoint, options: StreamLinkOptions, open?: Stream) {
     this.#peer = peer;
     this.#options = options;
+    this.#waits = new Waits(options.clock);
     options.signal.addEventListener("abort", this.#cancel, { once: true });
     if (open !== undefined) this.#adopt(open);
   }
@@ -226,7 +227,7 @@ export class StreamLink implements Link, StreamSide {
     this.#stream = undefined;
     this.#reading = undefined;
     this.end = end;
-    this.#wake?.();
+    this.#waits[Symbol.dispose]();
   }
 
   /** Sends bytes, over a new connection if none is open; false on failure. */
@@ -239,8 +240,8 @@ export class StreamLink implements Link, StreamSide {
     this.#requestedAt = clock.now() - this.#handshakeMs;
     this.#handshakeMs = 0;
     this.#replied = false;
-    const written = await Promise.race([this.#stream.write(bytes), this.#wait(this.#left())]);
-    this.#wake?.();
+    const written = await Promise.race([this.#stream.write(bytes), this.#waits.for(this.#left())]);
+    this.#waits.end();
     if (written === undefined && this.end === undefined) this.#close("slow");
     return written === true;
   }
@@ -269,7 +270,7 @@ export class StreamLink implements Link, StreamSide {
     const handshake = dialer.encrypt(stream, tls.serverName);
     let encrypted: EncryptedStream | StreamEnd | undefined;
     do { // a wait for the gate moves the limit
-      encrypted = await Promise.race([handshake, this.#wait(this.#left())]);
+      encrypted = await Promise.race([handshake, this.#waits.for(this.#left())]);
     } while (encrypted === undefined && this.#stream === stream && this.#left() > 0);
     if (this.#stream !== stream || encrypted === undefined) {
       if (this.#stream === stream) this.#close("slow");
@@ -277,7 +278,7 @@ export class StreamLink implements Link, StreamSide {
       if (typeof late !== "string") late.stream[Symbol.dispose]();
       return;
     }
-    this.#wake?.();
+    this.#waits.end();
     if (typeof encrypted === "string") return this.#close(encrypted);
     this.#stream = encrypted.stream;
     this.#handshakeMs = clock.now() - start;
@@ -314,7 +315,7 @@ export class StreamLink implements Link, StreamSide {
     const now = clock.now();
     const sendAt = throttle.reserve(this.#peer.address, now);
     if (sendAt > now) {
-      await this.#wait(sendAt - now);
+      await this.#waits.for(sendAt - now);
       throttle.sent(this.#peer.address, sendAt, clock.now());
     }
   }
@@ -350,10 +351,10 @@ export class StreamLink implements Link, StreamSide {
     if (stream === undefined) return undefined;
     const left = this.#left();
     this.#reading ??= stream.read();
-    const timeout = this.#wait(Math.min(left, timeoutMs));
+    const timeout = this.#waits.for(Math.min(left, timeoutMs));
     const bytes = left <= 0 ? undefined : await Promise.race([this.#reading, timeout]);
     if (this.#stream !== stream) return undefined;
-    this.#wake?.();
+    this.#waits.end();
     if (bytes === undefined) {
       if (left <= timeoutMs) this.#close("slow");
       return undefined;
@@ -366,18 +367,6 @@ export class StreamLink implements Link, StreamSide {
     this.#replied = true;
     this.#bytes += bytes.length;
     return this.#bytes > this.#options.limits.maxBytes ? void this.#close("flood") : bytes;
-  }
-
-  #wait(ms: number): Promise<undefined> {
-    return new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        if (this.#wake === done) this.#wake = undefined;
-        resolve(undefined);
-      };
-      const cancel = this.#options.clock.after(ms, done);
-      this.#wake = done;
-    });
   }
 
   /** Closes the connection and disposes of the link. */

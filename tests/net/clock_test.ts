@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { systemClock } from "../../src/net/clock.ts";
+import { systemClock, Waits } from "../../src/net/clock.ts";
+import { ManualClock } from "../fakes/manual_clock.ts";
 
 /** Fake timers, which fire on request. */
 class Timers {
@@ -69,3 +70,34 @@ Deno.test("a negative time does not wait", () =>
     systemClock.after(-0.5, () => done = true);
     assertEquals([timers.waits, timers.fire(), done], [[0], true, true]);
   }));
+
+Deno.test("waits that end early share a timer, and each other one ends at its time", async () => {
+  const clock = new ManualClock();
+  const waits = new Waits(clock);
+  const log: string[] = [];
+  const wait = async (ms: number, name: string) => {
+    await waits.for(ms);
+    log.push(`${name} ${clock.now()}`);
+  };
+  const early = wait(100, "early");
+  waits.end();
+  await early;
+  const later = wait(150, "later");
+  assertEquals(clock.timers, 1);
+  clock.move(100); // the timer fires, and is set again
+  assertEquals([log.length, clock.timers], [1, 1]);
+  clock.move(50);
+  await later;
+  const long = wait(1000, "long");
+  waits.end();
+  await long;
+  const short = wait(10, "short"); // it ends before the timer would fire
+  assertEquals(clock.timers, 1);
+  clock.move(10);
+  await short;
+  const cut = wait(10, "cut");
+  waits[Symbol.dispose]();
+  await cut;
+  assertEquals(clock.timers, 0);
+  assertEquals(log, ["early 0", "later 150", "long 150", "short 160", "cut 160"]);
+});

@@ -130,17 +130,23 @@ async function attemptOnce(
 ): Promise<Stream | ConnectFailure | "kept back"> {
   const attempt = new AbortController();
   const abort = () => attempt.abort();
-  const cancel = clock.after(limits.connectMs, abort);
-  const repeats = synRepeats(limits.connectMs).map((ms) =>
-    clock.after(ms, () => throttle.reserve(peer.address, clock.now()))
-  );
+  const begun = clock.now();
+  const timer = { cancel: () => {} };
+  const waitFor = ([ms, ...later]: readonly number[]) => {
+    timer.cancel = clock.after(begun + ms - clock.now(), () => {
+      if (later.length === 0) return abort();
+      throttle.reserve(peer.address, clock.now());
+      waitFor(later);
+    });
+  };
+  waitFor([...synRepeats(limits.connectMs), limits.connectMs]);
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   try {
     const stream = await dialer.connect(peer, attempt.signal, gate);
     return stream === "cancelled" && !signal.aborted ? "timeout" : stream;
   } finally {
-    for (const cancelOne of [cancel, ...repeats]) cancelOne();
+    timer.cancel();
     signal.removeEventListener("abort", abort);
   }
 }

@@ -7,6 +7,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Endpoints } from "../../src/core/endpoints.ts";
 import type { Address, Endpoint } from "../../src/core/address.ts";
 import { systemClock } from "../../src/net/clock.ts";
+import type { Epoll, EpollReceiver } from "../../src/net/linux/connect/epoll.ts";
 import type { ConnectSocket } from "../../src/net/linux/connect/connect_socket.ts";
 import type { PortReply, PortSocketOptions } from "../../src/net/port_socket.ts";
 import type { SendGate } from "../../src/net/send_gate.ts";
@@ -357,6 +358,33 @@ test("a socket does not open on a foreign address", async () => {
   for (const address of [0xc0000201, 0x20010db8n << 96n]) {
     assertThrows(() => new ConnectSocket(address, options), Deno.errors.AddrNotAvailable);
   }
+});
+
+test("a system whose epoll differs from that of Linux is reported", async () => {
+  const { ConnectRing } = await import("../../src/net/linux/connect/connect_ring.ts");
+  const { Libc } = await import("../../src/net/linux/ffi/libc.ts");
+  using libc = new Libc();
+  const open = (epoll: Pick<Epoll, "addConnection" | "poll">) =>
+    new ConnectRing({
+      libc,
+      epoll: epoll as Epoll,
+      family: 4,
+      capacity: 1,
+      wait: { ms: 900 },
+    }).test();
+  let added = -1;
+  const addConnection = (socket: number) => (added = socket) >= 0;
+  const reports = (events: number) => (_calls: number, to: EpollReceiver) => {
+    to.connection(0, added, events);
+    return true;
+  };
+  open({ addConnection, poll: reports(0x14) });
+  const message = "Cannot wait for connections: epoll does not report an unconnected socket";
+  for (const poll of [() => true, reports(0x4)]) {
+    assertThrows(() => open({ addConnection, poll }), Error, message);
+  }
+  const failing = { addConnection: () => false, poll: () => true };
+  assertThrows(() => open(failing), Error, "Cannot wait for a connection: ");
 });
 
 test("an error of the receiver ends listening and sending", async () => {

@@ -109,14 +109,27 @@ export class ConnectRing {
   }
 
   /**
-   * Tests whether a socket can be opened.
+   * Tests whether a socket can be opened, and whether epoll reports its events as Linux does.
    *
    * @throws Error with the call that failed.
    */
   test(): void {
+    const { libc, epoll } = this.#parts;
     const socket = this.#openSocket();
-    if (socket < 0) throw failure(this.#parts.libc, "open a socket");
-    this.#parts.libc.call.close(socket);
+    if (socket < 0) throw failure(libc, "open a socket");
+    try {
+      if (!epoll.addConnection(socket, 0)) throw failure(libc, "wait for a connection");
+      let isReported = false;
+      const connection = (slot: number, descriptor: number, events: number) => {
+        isReported ||= slot === 0 && descriptor === socket && (events & EPOLLHUP) !== 0;
+      };
+      epoll.poll(1, { connection, stream() {} });
+      if (!isReported) {
+        throw new Error("Cannot wait for connections: epoll does not report an unconnected socket");
+      }
+    } finally {
+      libc.call.close(socket);
+    }
   }
 
   /**

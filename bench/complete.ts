@@ -5,7 +5,7 @@
  * `--peers`, two Node libraries query the same servers for comparison.
  *
  *     deno run --allow-read --allow-write --allow-run bench/complete.ts [--targets 20000]
- *         [--rounds 1] [--concurrency 16,256,2000] [--job raknet,query] [--engine portable]
+ *         [--rounds 1] [--concurrency 16,256,2000] [--job raknet,query,slp] [--engine portable]
  *         [--peers 16,64,256] [--modules FOLDER]
  *
  * It needs Linux. No other program may use the ports 19132 and 25565 of loopback. If one does, run
@@ -90,11 +90,12 @@ async function scan({ job, entries, targets, folder }: Arena, concurrency: strin
     const read = readNdjson(await Deno.readTextFile(rows));
     const verdict = verifyAgainstManifest(entries, read, selectionOf(job), "ndjson");
     const { right: found, partial, faults } = verdict;
-    const { probes_sent, first_probe_at, last_row_at } = JSON.parse(
+    const { probes_sent, tcp, first_probe_at, last_row_at } = JSON.parse(
       await Deno.readTextFile(metadata),
     );
     const seconds = (last_row_at - first_probe_at) / 1000;
-    return { found, partial, faults, resent: probes_sent - entries.length, seconds };
+    const sent = probes_sent + tcp.probes_sent;
+    return { found, partial, faults, resent: sent - entries.length, seconds };
   });
 }
 
@@ -184,7 +185,8 @@ try {
   if (options.peers !== "") await installPeers(folder, options.modules);
   for (const job of JOBS.filter(({ name }) => options.job.split(",").includes(name))) {
     const servers = Number(options.targets);
-    await using fleet = await startFleet({ servers, software: job.software, folder });
+    const tcp = job.name === "slp";
+    await using fleet = await startFleet({ servers, software: job.software, tcp, folder });
     const targets = await writeTargets(fleet.entries, folder);
     right = await compare({ job, entries: fleet.entries, targets, folder }) && right;
   }

@@ -10,4 +10,8 @@ const gamedig = new GameDig();
 const query = (protocol) => (host, port, socketTimeout) =>
   gamedig.query({ type: `protocol-${protocol}`, host, port, socketTimeout, givenPortOnly: true });
 
-await queryAll({ raknet: query("minecraftbedrock"), query: query("gamespy3") });
+await queryAll({
+  raknet: query("minecraftbedrock"),
+  query: query("gamespy3"),
+  slp: query("minecraftvanilla"),
+});

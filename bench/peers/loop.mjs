@@ -3,7 +3,7 @@
  * concurrent queries. It writes the decoded status of each server as a line of JSON, and reports
  * how long all queries took.
  *
- *     node PEER.mjs raknet|query TARGETS IN_FLIGHT TIMEOUT_MS ROWS REPORT
+ *     node PEER.mjs raknet|query|slp TARGETS IN_FLIGHT TIMEOUT_MS ROWS REPORT
  *
  * One server is queried before the clock starts, because gamedig opens a new socket for every query
  * that begins before its first socket is bound. Otherwise it would start with hundreds of sockets.

@@ -1,4 +1,4 @@
-/** The two jobs of the comparisons. In each, all targets are servers that speak one protocol. */
+/** The jobs of the comparisons. In each, all targets are servers that speak one protocol. */
 import type { ScannedSelection } from "../../src/fleet/judge/expected_rows.ts";
 import type { ManifestEntry } from "../../src/fleet/manifest.ts";
 import { serverId } from "../../src/core/record.ts";
@@ -8,7 +8,7 @@ import { usualPorts } from "../../src/protocols/usual_ports.ts";
 /** A job of a comparison. */
 export interface Job {
   /** The name of the protocol, as in `--protocol`. */
-  readonly name: "raknet" | "query";
+  readonly name: "raknet" | "query" | "slp";
   /** The title of the table. */
   readonly title: string;
   /** The software of the fleet. */
@@ -23,6 +23,12 @@ export const JOBS: readonly Job[] = [
   {
     name: "query",
     title: "Query: handshake and full stat",
+    software: "vanilla,paper",
+    port: 25565,
+  },
+  {
+    name: "slp",
+    title: "Server List Ping: status over TCP",
     software: "vanilla,paper",
     port: 25565,
   },

@@ -57,10 +57,10 @@ interface Status {
   readonly name?: string;
   readonly numplayers?: number;
   readonly maxplayers?: number;
-  readonly raw?: { readonly version?: string; readonly map?: string };
+  readonly raw?: Pick<Status, "version" | "map">;
   // minecraft-server-util
   readonly serverGUID?: string;
-  readonly version?: string;
+  readonly version?: string | { readonly name?: string };
   readonly map?: string;
   readonly players?: { readonly online?: number; readonly max?: number };
 }
@@ -71,9 +71,13 @@ interface Status {
  */
 function isOwn({ truth }: ManifestEntry, job: Job, status: Status): boolean {
   const { columns } = truth[job.name];
-  if (job.name === "query") {
+  if (job.name !== "raknet") {
     const { raw = status, numplayers, maxplayers, players } = status;
-    return raw.version === columns.version && raw.map === columns.map &&
+    const { version, map } = raw;
+    const isSameVersion = typeof version === "object"
+      ? version.name?.includes(columns.version!)
+      : version === columns.version && map === columns.map;
+    return isSameVersion === true &&
       (numplayers ?? players?.online) === columns.players_online &&
       (maxplayers ?? players?.max) === columns.players_max;
   }

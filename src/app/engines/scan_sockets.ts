@@ -282,13 +282,14 @@ export function divide(
  * The number of sockets that may be open at once. If the system allows fewer than requested, a line
  * reports it.
  *
- * @param probeMs How long a connection of the sweep waits to be accepted, milliseconds.
+ * @param probeMs How long a connection of the sweep waits to be accepted, milliseconds; `undefined`: few
+ * targets need connections, because the engine sends SYN packets itself.
  */
 export async function capacityFor(
   targets: Targets,
   options: Pick<SocketOptions, "sourceIp">,
   needs: DescriptorNeeds,
-  probeMs: number,
+  probeMs: number | undefined,
   report: (line: string) => void,
 ): Promise<Capacity> {
   const { connections, pendingProbes, files } = needs;
@@ -298,16 +299,31 @@ export async function capacityFor(
   const left = await descriptorsLeft(most, descriptorTaker(targets, options));
   const capacity = divide(left, needs);
   if (connections > 0 && left < most) {
-    const rate = Math.floor(1000 * capacity.pendingProbes / probeMs);
-    report(
-      `blocksweep: ${countOf(left, "descriptor")} available (ulimit -n): ` +
-        `${countOf(capacity.connections, "concurrent query", "concurrent queries")} instead of ` +
-        `${withCommas(connections)}, and ${countOf(capacity.pendingProbes, "pending probe")} ` +
-        `instead of ${withCommas(pendingProbes)}, which allow ${
-          withCommas(rate)
-        } probes per second ` +
-        "to targets that do not reply",
-    );
+    const text = shortageText(left, needs, capacity, probeMs);
+    if (text !== undefined) report(text);
   }
   return capacity;
+}
+
+/** The line about fewer connections than requested; `undefined`: only the rare ones are fewer. */
+function shortageText(
+  left: number,
+  wanted: DescriptorNeeds,
+  { connections, pendingProbes }: Capacity,
+  probeMs: number | undefined,
+): string | undefined {
+  const parts = [
+    ...connections === wanted.connections ? [] : [
+      `${countOf(connections, "concurrent query", "concurrent queries")} instead of ` +
+      withCommas(wanted.connections),
+    ],
+    ...probeMs === undefined || pendingProbes === wanted.pendingProbes ? [] : [
+      `${countOf(pendingProbes, "pending probe")} instead of ${withCommas(wanted.pendingProbes)} ` +
+      `(about ${withCommas(Math.floor(1000 * pendingProbes / probeMs))} per second if targets do ` +
+      "not reply)",
+    ],
+  ];
+  if (parts.length === 0) return undefined;
+  return `blocksweep: ${countOf(left, "descriptor")} available; raise the limit (ulimit -n): ` +
+    parts.join(", ");
 }

@@ -76,8 +76,8 @@ export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<
     pendingProbes: usesTcp ? pendingProbes(limits, engine.name) : 0,
     files: needed,
   };
-  const { sweepConnectMs } = limits.streamLimits;
-  const capacity = await capacityFor(targets, options, needs, sweepConnectMs, scan.report);
+  const probeMs = engine.route === undefined ? limits.streamLimits.sweepConnectMs : undefined;
+  const capacity = await capacityFor(targets, options, needs, probeMs, scan.report);
   return { sockets, capacity };
 }
 

@@ -6,6 +6,7 @@
 import type { ScanState } from "../../scan/scan_state.ts";
 import type { RateReason } from "../../sweep/rate/rate_search.ts";
 import { estimateLoss, missedRange, missedServers } from "../../sweep/canaries/loss_estimate.ts";
+import { foundIn } from "../../app/scan/progress_meter.ts";
 import { withCommas } from "../../core/quantities.ts";
 
 /** The largest value of `--retries`. */
@@ -21,20 +22,21 @@ const WORTH_ANOTHER_PASS = 0.05;
  * early.
  */
 export function lossLines(
-  { canaries, replies }: Pick<ScanState, "canaries" | "replies">,
+  state: ScanState,
   retries: number | undefined,
 ): string[] {
-  const estimate = estimateLoss(canaries);
+  const estimate = estimateLoss(state.canaries);
+  const found = foundIn(state);
   if (estimate === undefined) return [];
   const { share, low, high } = estimate;
   const loss = `packet loss: about ${percent(share)} % ` +
     `(95 % confidence interval ${percent(low)} to ${percent(high)} %)`;
-  if (retries === undefined || replies.valid === 0) return [loss];
-  const missed = (more = 0) => missedServers(replies.valid, share, retries + 1 + more);
+  if (retries === undefined || found === 0) return [loss];
+  const missed = (more = 0) => missedServers(found, share, retries + 1 + more);
   const expected = missed();
-  const range = missedRange(replies.valid, estimate, retries + 1);
-  if (!(range.high <= replies.valid)) return [loss];
-  const all = withCommas(Math.round(replies.valid + expected));
+  const range = missedRange(found, estimate, retries + 1);
+  if (!(range.high <= found)) return [loss];
+  const all = withCommas(Math.round(found + expected));
   const better = expected >= WORTH_ANOTHER_PASS && retries < MAX_RETRIES
     ? `; --retries ${retries + 1} would reduce this to ${amount(missed(1))}`
     : "";

@@ -150,7 +150,9 @@ export class LossAndRate {
     const [granted, full] = [throttle.granted, this.#countFull()];
     const [sent, refused] = [granted - this.#granted, full - this.#full];
     [this.#granted, this.#full] = [granted, full];
-    if (search.step(now, sent, refused, this.canaries.earlyTimeoutMs)) {
+    const isTcpOnly = this.#overTcp.size === this.#options.targets.protocols.length;
+    const { earlyTimeoutMs } = isTcpOnly ? this.portCanaries : this.canaries;
+    if (search.step(now, sent, refused, earlyTimeoutMs)) {
       throttle.setRate(search.rate, now);
     }
     this.#publishSearch();

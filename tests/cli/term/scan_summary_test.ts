@@ -31,7 +31,7 @@ Deno.test("summary() has the important counts when nothing is wrong, and all of 
     "TCP: sent 2,000 probes; replies: 15 open, 5 refused; " +
     "open ports: 12 valid, 1 invalid, 2 unresponsive",
     "packet loss: about 0 % (95 % confidence interval 0 to 8.8 %); " +
-    "servers missed: about 0 of 31 (0 to 2)",
+    "servers missed: about 0 of 43 (0 to 2)",
   ]);
   const [, udp, tcp, engine] = summary(usualState(), DONE, { ...SCOPE, verbose: true });
   assertEquals([udp, tcp, engine], [

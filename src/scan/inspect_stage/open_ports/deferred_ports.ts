@@ -1,6 +1,6 @@
 /**
- * The queue of open ports in unresponsive networks, which are queried last. A port takes 16 bytes
- * (IPv6: 48), and has no connection.
+ * The queue of open ports in unresponsive networks, which are queried last. A port takes 18 bytes
+ * (IPv6: 57), and has no connection.
  *
  * @module
  */

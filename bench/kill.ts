@@ -25,6 +25,8 @@
  * server is missing, duplicate or wrong, an observation is missing or duplicate, or SQLite's
  * `integrity_check` is not ok.
  *
+ * With `--protocol slp` the Java servers also accept connections.
+ *
  * With `--adaptive` the servers are crowded, and the scan is adaptive with this budget. A scan that
  * is not killed runs first. The killed scan must have the same plans, and find the same servers.
  */
@@ -174,6 +176,7 @@ try {
     servers: Number(options.servers),
     software: options.software,
     range: options.range,
+    tcp: options.protocol === "slp",
     folder,
     more: options.adaptive === "" ? [] : ["--crowded"],
   });

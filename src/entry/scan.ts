@@ -94,7 +94,7 @@ export { exclusiveLink } from "../net/peer_link.ts";
 export type { SendGate } from "../net/send_gate.ts";
 export type * from "../net/port_socket.ts";
 export * from "../net/socket.ts";
-export type { PortCounts } from "../sweep/port_receiver.ts";
+export type { PortCounts } from "../sweep/ports/port_receiver.ts";
 export { STREAM_LIMITS, type StreamLimits } from "../net/stream_link.ts";
 export { type Limits, Throttle } from "../net/throttle.ts";
 export {

@@ -10,7 +10,7 @@ import type { AdaptiveReport } from "./adaptive/adaptive_report.ts";
 import { type CanaryCounts, noCanaries } from "../sweep/canaries/loss_estimate.ts";
 import type { OfflineReason } from "../store/events/watch_event.ts";
 import type { RateReport } from "../sweep/rate/rate_search.ts";
-import { noPorts, type PortCounts } from "../sweep/port_receiver.ts";
+import { noPorts, type PortCounts } from "../sweep/ports/port_receiver.ts";
 import { noReplies, type ReplyCounts } from "../sweep/reply_counts.ts";
 
 /** Maximum number of hosts that one line of output names. */

@@ -11,7 +11,7 @@ import { queryWithRetries } from "../../inspect/run_interview.ts";
 import { sleep } from "../../net/clock.ts";
 import type { Stream } from "../../net/stream.ts";
 import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
-import type { OpenPort } from "../../sweep/port_receiver.ts";
+import type { OpenPort } from "../../sweep/ports/port_receiver.ts";
 import { nonceOf } from "../random_numbers.ts";
 import { sentTo } from "../requested_names.ts";
 import { MAX_OF_HOST, type ScanConnections, waitingConnections } from "../scan_connections.ts";

@@ -6,7 +6,7 @@
  */
 import type { PortSocket } from "../../net/port_socket.ts";
 import type { Throttle } from "../../net/throttle.ts";
-import type { AskedPorts } from "../../sweep/asked_ports.ts";
+import type { AskedPorts } from "../../sweep/ports/asked_ports.ts";
 import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
 import { KEPT_MARKS_MS, type Pass, type PassProgress, runRepeatedly } from "../../sweep/passes.ts";
 import type { ProbeWindow } from "../../sweep/probe_window.ts";

@@ -8,7 +8,7 @@ import type { Outcome, Sighting } from "../../../core/record.ts";
 import { isExhausted } from "../../../inspect/run_interview.ts";
 import { isKnownFor } from "../../../protocols/declared_facts.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import type { AskedPorts } from "../../../sweep/asked_ports.ts";
+import type { AskedPorts } from "../../../sweep/ports/asked_ports.ts";
 import type { OptOutRecorder } from "../../opt_outs/opt_out_recorder.ts";
 import type { ScanSetup } from "../../scan_setup.ts";
 import type { ScanTables } from "../../scan_tables.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { ReplyWait } from "../../src/sweep/reply_wait.ts";
+import { ReplyWait } from "../../../src/sweep/ports/reply_wait.ts";
 
 function waitAfter(trips: Iterable<number>, most = 900): number {
   const wait = new ReplyWait(most);

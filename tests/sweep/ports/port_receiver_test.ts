@@ -1,15 +1,15 @@
-/** Covers src/net/port_socket.ts, src/sweep/asked_ports.ts and src/sweep/port_receiver.ts. */
+/** Covers src/net/port_socket.ts, src/sweep/ports/asked_ports.ts and src/sweep/ports/port_receiver.ts. */
 import { assertEquals } from "@std/assert";
-import type { Address, Endpoint } from "../../src/core/address.ts";
-import { Endpoints } from "../../src/core/endpoints.ts";
-import type { PortReply } from "../../src/net/port_socket.ts";
-import type { Stream } from "../../src/net/stream.ts";
-import { SYN_PROBE } from "../../src/protocols/syn_probe.ts";
-import { AskedPorts } from "../../src/sweep/asked_ports.ts";
-import { noPorts, type OpenPort, PortReceiver } from "../../src/sweep/port_receiver.ts";
-import type { ProbeKind } from "../../src/sweep/probe_kind.ts";
-import { Tokens } from "../../src/targets/token.ts";
-import { FakeNetwork } from "../../src/testing/fake_network.ts";
+import type { Address, Endpoint } from "../../../src/core/address.ts";
+import { Endpoints } from "../../../src/core/endpoints.ts";
+import type { PortReply } from "../../../src/net/port_socket.ts";
+import type { Stream } from "../../../src/net/stream.ts";
+import { SYN_PROBE } from "../../../src/protocols/syn_probe.ts";
+import { AskedPorts } from "../../../src/sweep/ports/asked_ports.ts";
+import { noPorts, type OpenPort, PortReceiver } from "../../../src/sweep/ports/port_receiver.ts";
+import type { ProbeKind } from "../../../src/sweep/probe_kind.ts";
+import { Tokens } from "../../../src/targets/token.ts";
+import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 const KINDS: readonly ProbeKind[] = ["slp", "nethernet"]
   .map((protocol, kind) => ({ protocol, kind, probe: SYN_PROBE }));

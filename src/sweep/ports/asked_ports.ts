@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Endpoint } from "../core/address.ts";
-import { type AddedAddresses, EndpointSet } from "../core/endpoint_set.ts";
-import type { Endpoints } from "../core/endpoints.ts";
+import type { Endpoint } from "../../core/address.ts";
+import { type AddedAddresses, EndpointSet } from "../../core/endpoint_set.ts";
+import type { Endpoints } from "../../core/endpoints.ts";
 
 /** Open ports that no pass of a protocol probes again. */
 export class AskedPorts {

@@ -4,16 +4,16 @@
  *
  * @module
  */
-import type { Address, Endpoint } from "../core/address.ts";
-import type { Clock } from "../net/clock.ts";
-import type { PortReply } from "../net/port_socket.ts";
-import type { Stream } from "../net/stream.ts";
-import type { Tokens } from "../targets/token.ts";
+import type { Address, Endpoint } from "../../core/address.ts";
+import type { Clock } from "../../net/clock.ts";
+import type { PortReply } from "../../net/port_socket.ts";
+import type { Stream } from "../../net/stream.ts";
+import type { Tokens } from "../../targets/token.ts";
 import type { AskedPorts } from "./asked_ports.ts";
-import type { Canaries } from "./canaries/canaries.ts";
-import { type ProbeKind, stampClock } from "./probe_kind.ts";
-import type { ProbeWindow } from "./probe_window.ts";
-import type { TargetLookup } from "./receiver.ts";
+import type { Canaries } from "../canaries/canaries.ts";
+import { type ProbeKind, stampClock } from "../probe_kind.ts";
+import type { ProbeWindow } from "../probe_window.ts";
+import type { TargetLookup } from "../receiver.ts";
 
 /** Numbers of replies to SYN packets, by class. */
 export interface PortCounts {

@@ -10,7 +10,7 @@ import type { Aliases, AliasState } from "../inspect_stage/aliases.ts";
 import type { RowMakerOptions, RowSource } from "./row_maker.ts";
 
 /** Number of undecoded rows within {@linkcode WITHIN_MS} after which a thread is started. */
-const MANY_ROWS = 1000;
+const MANY_ROWS = 2500;
 /** Period in which rows are counted, milliseconds. */
 const WITHIN_MS = 1000;
 

@@ -26,12 +26,12 @@ function scene(fails = false) {
   return { log, note, thread, start };
 }
 
-Deno.test("a thread starts after a thousand rows within a second, and gets the rows when it is ready", () => {
+Deno.test("a thread starts after 2,500 rows within a second, and gets the rows when it is ready", () => {
   const { log, note, thread, start } = scene();
-  for (let at = 0; at < 20_000; at += 1010) note(at, 999);
+  for (let at = 0; at < 20_000; at += 1010) note(at, 2499);
   assertEquals(log, []);
-  note(30_000, 500);
-  assertEquals([note(30_900, 500), log], [undefined, ["start"]]);
+  note(30_000, 1250);
+  assertEquals([note(30_900, 1250), log], [undefined, ["start"]]);
   assertEquals([note(40_000, 1), log], [undefined, ["start"]]);
   thread.isReady = true;
   assertEquals([note(50_000, 1), log], [thread, ["start", "begin"]]);

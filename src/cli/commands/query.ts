@@ -30,7 +30,7 @@ import { versionsWith } from "../../classify/game_versions.ts";
 import { describe, useColor } from "../term/server_description.ts";
 
 /** Maximum number of hosts that are queried at the same time. */
-const MAX_AT_ONCE = 8;
+const MAX_AT_ONCE = 32;
 
 /** Runs `query`; returns the exit code. */
 export async function runQuery({ args, allProtocols }: CommandCall): Promise<number> {

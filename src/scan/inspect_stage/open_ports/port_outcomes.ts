@@ -62,9 +62,10 @@ export class PortOutcomes {
       counts.invalid++;
       return void onFinished();
     }
-    // A server that is busy closes connections. A port without any reply is not queried again, because
-    // TCP repeats lost packets.
-    if (CLOSED.has(outcome.why) || isExhausted(outcome)) {
+    // A server that is busy closes connections. A port that replied to a SYN packet accepts them, unless
+    // packets were lost. One that accepted, but did not reply, is not queried again: TCP repeats lost
+    // packets.
+    if (CLOSED.has(outcome.why) || outcome.why === "timeout" || isExhausted(outcome)) {
       this.parts.asked.delete(endpoint, protocol);
     }
     if (isExhausted(outcome)) return void this.tables.uninspected.add(endpoint, onFinished);

@@ -10,6 +10,7 @@ import type { StreamResponder } from "../../../../src/fleet/simulate/responder.t
 import { type Protocol, request } from "../../../../src/protocols/protocol.ts";
 import { NO_USUAL_PORTS } from "../../../../src/protocols/usual_ports.ts";
 import { UnresponsiveNetworks } from "../../../../src/scan/inspect_stage/open_ports/unresponsive_networks.ts";
+import { STREAM_LIMITS } from "../../../../src/net/stream_link.ts";
 import { DialedPorts } from "../../../../src/net/dialed_ports.ts";
 import { FakeNetwork } from "../../../../src/testing/fake_network.ts";
 import type { FakeStreams } from "../../../../src/testing/fake_streams.ts";
@@ -267,6 +268,21 @@ Deno.test("no waiting port of a host is lost when its queries end before others 
   }, { ports: () => ports, retries: 0, isRaw: true });
   assertEquals([result.end.reason, result.rows.length], ["done", 9]);
   assertEquals(result.state.tcp.counts.unresponsive, 99);
+});
+
+Deno.test("an open port whose connection was lost is probed again in the next pass", async () => {
+  const { rows, state } = await scanToys(2, (streams, hosts) => {
+    streams.host(at(1), hosts.server());
+    const { connect } = streams;
+    let begun = 0;
+    streams.connect = async (to, signal, ...more) => {
+      if (to.address !== at(1).address || ++begun !== 2) {
+        return await connect.call(streams, to, signal, ...more);
+      }
+      return await new Promise((resolve) => signal.onabort = () => resolve("cancelled"));
+    };
+  }, { isRaw: true, streamLimits: { ...STREAM_LIMITS, connectMs: 300 } });
+  assertEquals([rows.length, state.tcp.counts.unresponsive, state.tcp.counts.open], [1, 1, 2]);
 });
 
 Deno.test("16 queries without a reply make a network unresponsive, and a valid reply ends that", () => {

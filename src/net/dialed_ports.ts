@@ -64,6 +64,10 @@ class Burst {
   failure: unknown;
 }
 
+/** Number of connections that begin between two polls for replies, if replies arrive, and otherwise. */
+const BUSY_BURST = 64;
+const QUIET_BURST = 512;
+
 /** Probes TCP ports by opening connections. */
 export class DialedPorts implements PortSocket<PortBatch> {
   readonly receiveBuffer: number;
@@ -75,6 +79,9 @@ export class DialedPorts implements PortSocket<PortBatch> {
   #connecting = 0;
   /** The keys of their endpoints. */
   readonly #endpoints = new Set<number | bigint>();
+  /** Number of connections that began since the runtime polled for replies, and that ended since. */
+  #begun = 0;
+  #ended = 0;
   /** Number of probes that wait for a descriptor or for the gate after their flush has ended. */
   #late = 0;
   /** Maximum number of connections that may wait now. */
@@ -142,8 +149,10 @@ export class DialedPorts implements PortSocket<PortBatch> {
       const now = this.#options.clock.now();
       this.#growAt(now);
       let begun = 0;
-      while (begun < rest.length && this.#isFree) void this.#connect(rest[begun++], burst, now);
+      const most = Math.min(rest.length, this.#ended > 0 ? BUSY_BURST : QUIET_BURST);
+      while (begun < most && this.#isFree) void this.#connect(rest[begun++], burst, now);
       await this.#dialer.whenBegun?.();
+      await this.#pollAfter(begun);
       burst.isBeginning = false;
       if (burst.failure !== undefined) throw burst.failure;
       const { refused, keptBack, short } = burst;
@@ -155,6 +164,14 @@ export class DialedPorts implements PortSocket<PortBatch> {
       if (short.length > 0) await this.#pause(signal);
     }
     return accepted;
+  }
+
+  /** Lets the runtime deliver replies before more connections begin than it delivers meanwhile. */
+  async #pollAfter(begun: number): Promise<void> {
+    this.#begun += begun;
+    if (this.#begun < (this.#ended > 0 ? BUSY_BURST : QUIET_BURST)) return;
+    this.#begun = this.#ended = 0;
+    await this.#options.clock.pollSockets();
   }
 
   get #isFree(): boolean {
@@ -199,6 +216,7 @@ export class DialedPorts implements PortSocket<PortBatch> {
       else this.#closed.reject(error);
     }
     this.#connecting--;
+    this.#ended++;
     this.#endpoints.delete(key);
     this.#waves.leave(wave);
     if (outcome !== undefined) this.#settle(attempt, outcome);

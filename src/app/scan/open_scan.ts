@@ -73,7 +73,10 @@ export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<
   const usesTcp = protocols.some(({ transport }) => transport === "tcp");
   const needs = {
     connections: usesTcp ? limits.concurrency : 0,
-    pendingProbes: usesTcp ? pendingProbes(limits, engine.name) : 0,
+    pendingProbes: Math.min(
+      pendingProbes(limits, engine.name),
+      Math.max(0, ...scan.plan.passes.tcp.probes),
+    ),
     files: needed,
   };
   const probeMs = engine.route === undefined ? limits.streamLimits.sweepConnectMs : undefined;

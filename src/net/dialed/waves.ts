@@ -23,6 +23,8 @@ export interface Wave {
   readonly cancelTimer: () => void;
   /** Number of connections that wait. */
   size: number;
+  /** Whether its time is over. */
+  isOver: boolean;
 }
 
 /** Cancels connections. One error for all, because each new one would get a stack trace. */
@@ -34,6 +36,8 @@ export class Waves {
   #current: Wave | undefined;
   /** The waves with connections that wait, and the current one, in the order of time. */
   readonly #all = new Set<Wave>();
+  /** Number of connections that have ended. */
+  #left = 0;
 
   /** Creates no wave. */
   constructor(private readonly clock: Clock, private readonly wait: PortWait) {}
@@ -49,7 +53,7 @@ export class Waves {
       if (wave?.size === 0) this.#forget(wave);
       for (const earlier of this.#all) {
         if (now - earlier.at < MAX_WAIT_MS) break;
-        this.#end(earlier);
+        void this.#expire(earlier);
       }
       this.#current = wave = this.#begin(now);
     }
@@ -59,6 +63,7 @@ export class Waves {
 
   /** Removes a connection that has ended. */
   leave(wave: Wave): void {
+    this.#left++;
     if (--wave.size === 0 && wave !== this.#current) this.#forget(wave);
   }
 
@@ -73,12 +78,27 @@ export class Waves {
       controller: new AbortController(),
       cancelTimer: this.clock.after(
         Math.min(this.wait.ms, MAX_WAIT_MS),
-        () => this.#end(wave),
+        () => void this.#expire(wave),
       ),
       size: 0,
+      isOver: false,
     };
     this.#all.add(wave);
     return wave;
+  }
+
+  /**
+   * Ends a wave whose time is over, after the connections that were accepted in time: a busy program
+   * learns of them later than of its timers.
+   */
+  async #expire(wave: Wave): Promise<void> {
+    if (wave.isOver) return;
+    wave.isOver = true;
+    for (let before = -1; wave.size > 0 && before < this.#left;) {
+      before = this.#left;
+      await this.clock.pollSockets();
+    }
+    this.#end(wave);
   }
 
   #end(wave: Wave): void {

@@ -298,7 +298,10 @@ export class PortQueries {
     for (;;) {
       await network.online(interviewSignal);
       // An interview of the endpoint may wait for the outcome of a query over an open connection.
-      if (responders.has(endpoint) && query.stream === undefined) return onFinished();
+      if (responders.has(endpoint) && query.stream === undefined) {
+        this.#options.io.state.tcp.counts.unqueried++;
+        return onFinished();
+      }
       const { signal } = network;
       const outcome = optedOut.has(endpoint.address) ? CANCELLED : await this.#query(query);
       if (outcome.kind === "cancelled") {

@@ -170,9 +170,10 @@ Deno.test("after an opt-out, pending connections to its address send nothing, an
     });
     assertEquals([found.addresses, found.later, found.end.reason], [[ADDRESS], 0, "done"]);
     assertEquals([found.neighbours, found.streams.open], [PORTS, 0]);
-    const { open, valid, invalid, closed, unresponsive, cancelled } = found.state.tcp.counts;
+    const { open, valid, invalid, closed, unresponsive, cancelled, unqueried } =
+      found.state.tcp.counts;
     assertEquals(cancelled > 0, door === SILENT);
-    assertEquals(valid + invalid + closed + unresponsive + cancelled, open);
+    assertEquals(valid + invalid + closed + unresponsive + cancelled + unqueried, open);
   }
 });
 

@@ -178,16 +178,21 @@ export class Canaries {
     return this.#token(canary);
   }
 
-  #token(canary: Canary): number {
-    const { kind, endpoint, round } = canary;
+  #token({ kind, endpoint, round: last }: Canary, before = 0): number {
+    const round = (last - before + ROUNDS) % ROUNDS;
     const number = CANARY | round << ROUND | kind.kind; // protocols have numbers below eight
     return (this.#options.tokens.of(number, endpoint) & kind.probe.macMask) >>> 0;
   }
 
-  /** Whether a token is that of the last canary probe to an endpoint. */
+  /** Whether a token is that of the last two canary probes to an endpoint. */
   isFrom(kind: ProbeKind, from: Endpoint, mac: number): boolean {
     const canary = this.#sample.at(from, kind);
-    return canary !== undefined && mac === this.#token(canary);
+    return canary !== undefined && (mac === this.#token(canary) || this.#isEarlier(canary, mac));
+  }
+
+  /** Whether a token is that of the last but one probe: TCP repeats replies for seconds. */
+  #isEarlier(canary: Canary, mac: number): boolean {
+    return canary.last !== undefined && mac === this.#token(canary, 1);
   }
 
   /**
@@ -197,7 +202,8 @@ export class Canaries {
    */
   reply(kind: ProbeKind, from: Endpoint, mac: number): "canary" | "duplicate" | undefined {
     const canary = this.#sample.at(from, kind);
-    if (canary === undefined || mac !== this.#token(canary)) return undefined;
+    if (canary === undefined) return undefined;
+    if (mac !== this.#token(canary)) return this.#isEarlier(canary, mac) ? "duplicate" : undefined;
     const { last } = canary;
     if (last === undefined || last.replied) return "duplicate";
     const { clock, tally } = this.#options;

@@ -100,7 +100,7 @@ export class CanarySchedule {
     this.#seen++;
     if (this.size >= MOST) {
       const place = (mix(this.#seed ^ this.#seen) >>> 0) % this.#seen;
-      if (place >= MOST || this.#all[place].misses > 0) return;
+      if (place >= MOST || isAwaited(this.#all[place])) return;
       this.drop(this.#all[place], place);
     }
     const state = { round: 0, last: undefined, misses: 0, uncountedMisses: 0, isRemoved: false };
@@ -168,6 +168,11 @@ export class CanarySchedule {
       () => ({ again: new Queue(), ready: new Queue() }),
     );
   }
+}
+
+/** Whether the reply to the last probe of a canary is not known yet, or was missing. */
+function isAwaited({ misses, last }: Canary): boolean {
+  return misses > 0 || last !== undefined && !last.replied;
 }
 
 /** Early timeout of a canary probe, in round-trip times. */

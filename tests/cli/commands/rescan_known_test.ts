@@ -248,7 +248,7 @@ Deno.test("a dry run of --rescan, the list of targets and the scan agree on what
     );
     assertStringIncludes(stdout, `; ${sqp} queried over sqp outside the passes\n`);
     assertEquals(numbers(stdout, /probes {7}at most (\d+)/), [2 * (raknet + query + sqp)]);
-    assertEquals(numbers(stdout, /connections {2}at most (\d+)/), [2 * streams]);
+    assertEquals(numbers(stdout, /TCP probes {3}at most (\d+)/), [2 * streams]);
     // No server replies, so everything that may be sent is sent.
     const { stderr } = await run([...args, "-v", "-o", `${folder}/rows.csv`]);
     assertEquals(numbers(stderr, /\nUDP: sent (\d+) probes/), [2 * (raknet + query)]);

@@ -121,6 +121,7 @@ export class Waits implements Disposable {
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
 
   /** @param clock The clock of the timer. */
+  /** Starts no timer. */
   constructor(private readonly clock: Pick<Clock, "now" | "after">) {}
 
   /** Waits for `ms` milliseconds, or until {@linkcode end}. No other wait may be pending. */

@@ -324,6 +324,7 @@ function shortageText(
     ],
   ];
   if (parts.length === 0) return undefined;
-  return `blocksweep: ${countOf(left, "descriptor")} available; raise the limit (ulimit -n): ` +
-    parts.join(", ");
+  const are = left === 1 ? "descriptor is" : "descriptors are";
+  return `blocksweep: only ${withCommas(left)} ${are} available: ${parts.join(", ")}; raise the ` +
+    "limit (ulimit -n)";
 }

@@ -66,8 +66,8 @@ export function fastest({ rates, autoRate }: Pick<ScanLimits, "rates" | "autoRat
 const MAX_PENDING: Readonly<Record<EngineName, number>> = {
   portable: 16_384, // each takes about 15 KiB
   udp: 60_000, // about 5 KiB, in the kernel
-  packet: 1024, // only targets without a frame need connections
-  xdp: 1024,
+  packet: 60_000, // those of targets without a frame
+  xdp: 60_000,
 };
 /** The part by which more connections may wait than the rate needs, for bursts and late timers. */
 const SPARE_PENDING = 1.2;

@@ -72,7 +72,7 @@ function tcpOf({ tcp }: ScanState): Record<string, number> {
 
 /** Replies to SYN packets and queries of open ports by outcome, and probes without a reply. */
 function tcpCounters(tcp: ScanState["tcp"]): Record<string, number> {
-  return { probes_refused: tcp.refused, silent: silentSyns(tcp), ...tcp.counts };
+  return { probes_refused: tcp.refused, unanswered: silentSyns(tcp), ...tcp.counts };
 }
 
 /** The members of a status file for losses by cause, and for replies, which databases have too. */

@@ -186,8 +186,10 @@ function unresponsiveLines({ unresponsiveNetworks: networks }: ScanState["tcp"])
   ];
   const ports = networks.values().reduce((sum, one) => sum + one, 0);
   return [
-    `TCP: ${countOf(networks.size, "network")} accepted connections and replied to no query ` +
-    `(${names.join(", ")}): ${countOf(ports, "open port")}, queried last`,
+    `TCP: ${countOf(networks.size, "network or host", "networks or hosts")} accepted connections ` +
+    `and replied to no query (${names.join(", ")}): ${
+      countOf(ports, "query", "queries")
+    } without a reply; their other open ports were queried last`,
   ];
 }
 

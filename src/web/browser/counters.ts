@@ -13,7 +13,7 @@ const COUNTERS: readonly (readonly [title: string, ...path: readonly string[]])[
   ["Replies, forged", "replies", "forged"],
   ["Replies, unsolicited", "replies", "unsolicited"],
   ["Datagrams of flooding hosts, ignored", "floods", "datagrams"],
-  ["TCP ports, silent", "tcp", "silent"],
+  ["TCP probes, unanswered", "tcp", "unanswered"],
   ["TCP ports, refused", "tcp", "refused"],
   ["TCP ports, unreachable", "tcp", "unreachable"],
   ["TCP replies, forged", "tcp", "forged"],

@@ -58,8 +58,8 @@ Deno.test("a dry run counts one SYN packet for each probe over TCP, and those th
     return [tcp_probes, duration_s, /^TCP probes +(.*)$/m.exec(text)![1]];
   };
   const line = (probes: string, pending: string) =>
-    `at most ${probes}, one SYN packet each, at most ${pending} pending at once; open ports get a ` +
-    "connection with a status request";
+    `at most ${probes} SYN packets, at most ${pending} pending at once; each open port gets a ` +
+    "status request";
   // 1024 probes a pass, and a second between the two passes; loopback has no rate limit
   assertEquals(await plan(), [2048, 1, line("2,048", "1,024")]);
   assertEquals(await plan("--retries", "0"), [1024, 0, line("1,024", "1,024")]);

@@ -63,14 +63,15 @@ Deno.test("summary() names the first networks that accepted connections and repl
   assertEquals(lines(), [
     "TCP: sent 2,000 probes; replies: 15 open, 5 refused; " +
     "open ports: 12 valid, 1 invalid, 2 unresponsive, 5 unqueried",
-    "TCP: 1 network accepted connections and replied to no query (10.1.2.0/24): 256 open ports, " +
-    "queried last",
+    "TCP: 1 network or host accepted connections and replied to no query (10.1.2.0/24): " +
+    "256 queries without a reply; their other open ports were queried last",
   ]);
   for (const name of ["10.1.3.0/24", "10.1.4.9", "2001:db8::/48"]) networks.set(name, 4000);
   assertEquals(
     lines()[1],
-    "TCP: 4 networks accepted connections and replied to no query " +
-      "(10.1.2.0/24, 10.1.3.0/24, 10.1.4.9, …): 12,256 open ports, queried last",
+    "TCP: 4 networks or hosts accepted connections and replied to no query (10.1.2.0/24, " +
+      "10.1.3.0/24, 10.1.4.9, …): 12,256 queries without a reply; their other open ports were " +
+      "queried last",
   );
   assertEquals((statusOf(state).tcp as Record<string, number>).unresponsive_networks, 4);
 });

@@ -21,5 +21,5 @@ Deno.test("counters of another form are left out", () => {
   for (const other of [null, undefined, 1, "x", [], { lost: "1", tcp: 5, replies: null }]) {
     assertEquals(countersIn(other), []);
   }
-  assertEquals(countersIn({ lost: 2, tcp: { silent: 3 } }).map(([, value]) => value), [2, 3]);
+  assertEquals(countersIn({ lost: 2, tcp: { unanswered: 3 } }).map(([, value]) => value), [2, 3]);
 });

@@ -61,7 +61,7 @@ export function planLines(planned: PlannedScan): string[] {
       ? [
         ["passes", passesText(plan)],
         ["probes", probesText(plan)],
-        ["TCP probes", tcpProbesText(plan, pendingProbes(limits, planned.engine.name))],
+        ["TCP probes", tcpProbesText(plan, pendingText(planned))],
       ] as const
       : adaptiveRows(adaptive),
     ["verify", joined(verificationsOf(planned))],
@@ -148,16 +148,19 @@ export function probesText(plan: Plan): string | undefined {
 /**
  * The number of probes over TCP.
  *
- * @param pending Maximum number of probes that wait for a reply. Default: it depends on workers.
+ * @param pending A text about those that wait for a reply. Default: none.
  */
-export function tcpProbesText(plan: Plan, pending?: number): string | undefined {
+export function tcpProbesText(plan: Plan, pending = ""): string | undefined {
   const { tcp } = maxSent(plan);
   if (tcp === 0) return undefined;
-  const most = pending === undefined ? "" : `, at most ${withCommas(pending)} pending at once`;
-  return `at most ${
-    withCommas(tcp)
-  }, one SYN packet each${most}; open ports get a connection with a ` +
-    "status request";
+  return `at most ${countOf(tcp, "SYN packet")}${pending}; each open port gets a status request`;
+}
+
+/** How many probes over TCP wait for a reply; engines that write frames have no limit. */
+function pendingText({ limits, engine: { name, route } }: PlannedScan): string {
+  return route === undefined
+    ? `, at most ${withCommas(pendingProbes(limits, name))} pending at once`
+    : "";
 }
 
 /** What `--verify` does in each protocol. */

@@ -13,16 +13,22 @@ import type { SendGate } from "./send_gate.ts";
 export type ConnectFailure = "refused" | "unreachable" | "timeout" | "cancelled" | "exhausted";
 
 /**
- * Why a connection was not encrypted: the peer closed or reset it without any byte, or sent an alert
- * or something else that completes no TLS handshake (`"noTls"`).
+ * Why an open connection ended: the peer closed or reset it, or the peer's system acknowledged nothing in
+ * time (`"slow"`).
  */
-export type TlsFailure = "closed" | "reset" | "noTls";
+export type ConnectionEnd = "closed" | "reset" | "slow";
+
+/**
+ * Why a connection was not encrypted: it ended without any byte of the peer, or the peer sent an alert or
+ * something else that completes no TLS handshake (`"noTls"`).
+ */
+export type TlsFailure = ConnectionEnd | "noTls";
 
 /**
  * Why a stream ended: it never opened, it was not encrypted, the peer closed or reset it, the peer was
  * too slow, or it sent too many bytes.
  */
-export type StreamEnd = ConnectFailure | TlsFailure | "slow" | "flood";
+export type StreamEnd = ConnectFailure | TlsFailure | "flood";
 
 /** An open TCP connection. */
 export interface Stream extends Disposable {
@@ -30,7 +36,7 @@ export interface Stream extends Disposable {
    * The next bytes, as a copy, or how the stream ended. It never throws for what a peer does. Only
    * one call may be pending; disposing of the stream ends it.
    */
-  read(): Promise<Uint8Array | "closed" | "reset">;
+  read(): Promise<Uint8Array | ConnectionEnd>;
   /** Writes all bytes; false when the connection is closed. */
   write(bytes: Uint8Array): Promise<boolean>;
 }

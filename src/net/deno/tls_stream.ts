@@ -6,14 +6,14 @@
  */
 import type { TLSSocket } from "node:tls";
 import { nodeStream, nodeTls } from "../../core/node_modules.ts";
-import type { EncryptedStream, Stream, TlsFailure } from "../socket.ts";
+import type { ConnectionEnd, EncryptedStream, Stream, TlsFailure } from "../socket.ts";
 
 /** The state of the connection below TLS. */
 interface Below {
   /** Whether any byte has arrived. */
   hasReceived: boolean;
   /** How the connection ended; `undefined` while it is open. */
-  end: "closed" | "reset" | undefined;
+  end: ConnectionEnd | undefined;
 }
 
 /**
@@ -102,13 +102,13 @@ class TlsStream implements Stream {
   }
 
   /** An error of TLS after the handshake, such as an alert, counts as a reset. */
-  async read(): Promise<Uint8Array | "closed" | "reset"> {
+  async read(): Promise<Uint8Array | ConnectionEnd> {
     try {
       const { done, value } = await this.#chunks.next();
       if (!done) return new Uint8Array(value);
       return this.#closed ? "closed" : this.below.end ?? "closed";
     } catch {
-      return this.#closed || this.below.end === "closed" ? "closed" : "reset";
+      return this.#closed ? "closed" : this.below.end ?? "reset";
     }
   }
 

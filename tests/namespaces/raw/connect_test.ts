@@ -9,7 +9,7 @@ import { Endpoints } from "../../../src/core/endpoints.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { ConnectSocket } from "../../../src/net/linux/connect/connect_socket.ts";
 import type { PortState } from "../../../src/net/port_socket.ts";
-import { MAX_IN_BATCH } from "../../../src/net/socket.ts";
+import { MAX_IN_BATCH, type Stream } from "../../../src/net/socket.ts";
 import { SYN_PROBE } from "../../../src/protocols/syn_probe.ts";
 import { FAR, NEAR, PORT, SOURCE, startFarHost } from "./far_host.ts";
 import { IcmpErrors } from "./icmp_errors.ts";
@@ -215,6 +215,20 @@ Deno.test("connect: a ring that closes with pending connections sends nothing mo
   witness.abort();
   await connecting.catch(() => {});
   assertEquals(await host.arrived() - before, 1000);
+});
+
+Deno.test("connect: a request that nothing acknowledges makes the peer slow, not gone", async () => {
+  await using host = await startFarHost(["10.96.0.0/16"]);
+  await using socket = new ConnectSocket(0, { clock: systemClock, wait: { ms: 900 }, atOnce: 1 });
+  const { promise: opened, resolve } = Promise.withResolvers<Stream | undefined>();
+  void socket.listen(({ stream }) => resolve(stream));
+  const batch = socket.batch(SYN_PROBE, 1);
+  batch.add(Endpoints.of({ address: A, port: PORT }), 0, 0, 0);
+  assertEquals(await socket.flush(batch), 1);
+  using stream = (await opened)!;
+  await host.run("ip route del local 10.96.0.0/16 dev lo"); // a blackhole takes its place
+  assert(await stream.write(encoder.encode("request")));
+  assertEquals(await stream.read(), "slow");
 });
 
 Deno.test("connect: connections leave from a given address", async () => {

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../../core/address.ts";
 import { type Clock, sleep } from "../../../net/clock.ts";
-import type { Stream } from "../../../net/socket.ts";
+import type { ConnectionEnd, Stream } from "../../../net/socket.ts";
 import type { StreamAct, StreamResponder } from "../responder.ts";
 import { isHello, TlsStream } from "./tls_stream.ts";
 
@@ -71,7 +71,7 @@ export async function serve(
 async function readFrom(
   stream: Stream,
   { clock }: ConnectionOptions,
-): Promise<Uint8Array | "closed" | "reset"> {
+): Promise<Uint8Array | ConnectionEnd> {
   const cancel = clock.after(IDLE_MS, () => stream[Symbol.dispose]());
   const bytes = await stream.read();
   cancel();

@@ -6,7 +6,7 @@
 import type { Duplex } from "node:stream";
 import type { SecureContext, TLSSocket } from "node:tls";
 import { nodeStream, nodeTls } from "../../../core/node_modules.ts";
-import type { Stream } from "../../../net/socket.ts";
+import type { ConnectionEnd, Stream } from "../../../net/socket.ts";
 import { type Certificate, pemOf } from "./certificate.ts";
 
 /** The first byte of a TLS connection: a record of the handshake. */
@@ -87,11 +87,13 @@ function contextOf(certificate: Certificate): SecureContext {
 
 /** A stream of Node.js over a connection, whose first bytes were already read. */
 function duplexOf(raw: Stream, first: Uint8Array): Duplex {
-  let next: Promise<Uint8Array | "closed" | "reset"> = Promise.resolve(first);
+  let next: Promise<Uint8Array | ConnectionEnd> = Promise.resolve(first);
   return new (nodeStream().Duplex)({
     read() {
       next.then((bytes) => {
-        if (bytes === "reset") return this.destroy(new Error("the connection was reset"));
+        if (bytes === "reset" || bytes === "slow") {
+          return this.destroy(new Error("the connection was lost"));
+        }
         this.push(bytes === "closed" ? null : bytes);
         next = bytes === "closed" ? next : raw.read();
       });

@@ -6,13 +6,14 @@
 import {
   EAGAIN,
   EINTR,
+  ETIMEDOUT,
   int32,
   IPPROTO_TCP,
   MSG_DONTWAIT,
   MSG_NOSIGNAL,
   TCP_USER_TIMEOUT,
 } from "../ffi/libc.ts";
-import type { Stream } from "../../stream.ts";
+import type { ConnectionEnd, Stream } from "../../stream.ts";
 import type { EventLoop } from "./event_loop.ts";
 
 /** Memory for one read, which all streams share: a read copies what it has got. */
@@ -36,7 +37,7 @@ export class ConnectedStream implements Stream {
     loop.hold();
   }
 
-  async read(): Promise<Uint8Array | "closed" | "reset"> {
+  async read(): Promise<Uint8Array | ConnectionEnd> {
     const { libc } = this.loop;
     while (this.#isOpen) {
       const size = Number(
@@ -44,7 +45,8 @@ export class ConnectedStream implements Stream {
       );
       if (size > 0) return BUFFER.slice(0, size);
       if (size === 0) return "closed";
-      if (!await this.#canRetry()) return "reset";
+      const errno = libc.errno();
+      if (!await this.#canRetry(errno)) return errno === ETIMEDOUT ? "slow" : "reset";
     }
     return "closed";
   }
@@ -59,7 +61,7 @@ export class ConnectedStream implements Stream {
         libc.call.sendto(this.socket, rest, BigInt(rest.length), flags, null, 0),
       );
       if (size >= 0) rest = rest.subarray(size);
-      else if (!await this.#canRetry()) return false;
+      else if (!await this.#canRetry(libc.errno())) return false;
     }
     return this.#isOpen;
   }
@@ -72,8 +74,7 @@ export class ConnectedStream implements Stream {
   }
 
   /** After a failed call: waits for an event if the call would have blocked. Returns whether to retry. */
-  async #canRetry(): Promise<boolean> {
-    const errno = this.loop.libc.errno();
+  async #canRetry(errno: number): Promise<boolean> {
     if (errno !== EAGAIN) return errno === EINTR;
     const event = new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (!this.#isWatched) {

@@ -73,6 +73,7 @@ export const EADDRNOTAVAIL = 99;
 export const ENETDOWN = 100;
 export const ECONNRESET = 104;
 export const ENOBUFS = 105;
+export const ETIMEDOUT = 110;
 export const ECONNREFUSED = 111;
 export const EINPROGRESS = 115;
 

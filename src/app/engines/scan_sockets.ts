@@ -136,19 +136,22 @@ function openError(error: unknown, what: string): unknown {
 
 /**
  * Opens the sockets of a family that probe TCP ports: one for each sender thread of the shared sockets,
- * from which the thread sends.
+ * which sends their frames; one if the engine writes no frames. They share the number of connections.
  *
  * @throws InputError for sockets that cannot be opened.
  */
 export function openPortSockets(
-  openPorts: NonNullable<Engine["openPorts"]>,
+  { openPorts, route }: Pick<Engine, "route"> & Required<Pick<Engine, "openPorts">>,
   bits: 4 | 6,
   { sourceIp }: Pick<SocketOptions, "sourceIp">,
   shared: readonly DatagramSocket[],
-  options: PortSocketOptions,
+  given: PortSocketOptions,
 ): PortSocket[] {
   const local = { address: localAddress({ sourceIp }, bits), port: 0 };
-  const threads = new Set(shared.map(({ thread }) => thread));
+  const writesFrames = route !== undefined && bits === 4;
+  const threads = new Set(writesFrames ? shared.map(({ thread }) => thread) : [undefined]);
+  const atOnce = Math.max(1, Math.floor(given.atOnce / threads.size));
+  const options = { ...given, atOnce };
   const opened: PortSocket[] = [];
   try {
     for (const thread of threads) {

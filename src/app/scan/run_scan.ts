@@ -216,7 +216,7 @@ function setupOf(
   const { signal, abandon, gate, throttle, checkpointer } = given;
   const { onStart, onPass, beforePass, onClockJump, onOutage, onTrouble } = given;
   const { attach = stores !== undefined } = given;
-  const { engine: { openPorts } } = scan;
+  const { engine: { openPorts, route } } = scan;
   return {
     targets: {
       ...targets,
@@ -233,7 +233,8 @@ function setupOf(
       openExclusive: (bits) =>
         network.openSocket({ address: localAddress(options, bits), port: 0 }, gate),
       openPorts: openPorts &&
-        ((bits, shared) => openPortSockets(openPorts, bits, options, sockets[bits], shared)),
+        ((bits, shared) =>
+          openPortSockets({ openPorts, route }, bits, options, sockets[bits], shared)),
       dialer: context.network === undefined ? denoDialer(options.sourceIp) : network.dialer,
       sinks,
       startRowThread: rowThreadStart(scan, outputs, sinks),

@@ -43,11 +43,12 @@ export class ScanPorts implements AsyncDisposable {
     this.#tables = tables;
     const { targets: { addresses }, limits, io } = options;
     const wait = this.#wait = new ReplyWait((limits.streamLimits ?? STREAM_LIMITS).sweepConnectMs);
-    const { pendingProbes: atOnce = limits.connections } = limits;
+    const { pendingProbes = limits.connections } = limits;
     const { clock, gate, dialer, openPorts } = io;
     const { shortage } = tables;
-    const shared: PortSocketOptions = { clock, wait, atOnce, gate, shortage };
     const families = plan.tcpKinds.length === 0 ? [] : familiesOf(addresses);
+    const atOnce = Math.max(1, Math.floor(pendingProbes / families.length));
+    const shared: PortSocketOptions = { clock, wait, atOnce, gate, shortage };
     this.sockets = families.flatMap((bits) =>
       openPorts?.(bits, shared) ?? new DialedPorts(bits, dialer, shared)
     );

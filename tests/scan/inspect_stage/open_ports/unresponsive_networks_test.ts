@@ -290,9 +290,9 @@ Deno.test("16 queries without a reply make a network unresponsive, and a valid r
   const networks = new UnresponsiveNetworks(ports);
   const ipv4 = (last: number) => parseAddress(`10.1.2.${last}`)!;
   const ipv6 = (last: number) => parseAddress(`2001:db8:1:${last}::3`)!;
-  for (const  of of[ipv4, ipv6]) {
-    for (let i = 0; i < 15; i++) assertEquals(networks.add(of(i)), []);
-    assertEquals(networks.of(of(0)), undefined);
+  for (const addressOf of [ipv4, ipv6]) {
+    for (let i = 0; i < 15; i++) assertEquals(networks.add(addressOf(i)), []);
+    assertEquals(networks.of(addressOf(0)), undefined);
   }
   assertEquals(networks.add(ipv4(15)), ["10.1.2.0/24", "10.1.2.15"]);
   assertEquals(networks.add(ipv6(15)), ["2001:db8:1::/48", "2001:db8:1:15::3"]);

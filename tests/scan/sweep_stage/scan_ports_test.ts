@@ -1,0 +1,37 @@
+import { assertEquals } from "@std/assert";
+import { parseAddress } from "../../../src/core/address.ts";
+import { systemClock } from "../../../src/net/clock.ts";
+import type { PassPlan } from "../../../src/scan/pass_plan.ts";
+import type { ScanSetup } from "../../../src/scan/scan_setup.ts";
+import type { ScanTables } from "../../../src/scan/scan_tables.ts";
+import { ScanPorts } from "../../../src/scan/sweep_stage/scan_ports.ts";
+import { compose } from "../../../src/targets/compose.ts";
+
+/** The sockets that a scan opens: their family, and how many connections of each may wait. */
+function opened(targets: readonly string[], pendingProbes: number): [4 | 6, number][] {
+  const inclusions = targets.map((text) => {
+    const start = parseAddress(text)!;
+    const end = typeof start === "bigint" ? start + 1n : start + 1;
+    return { range: { start, end }, port: undefined };
+  });
+  const all: [4 | 6, number][] = [];
+  const setup = {
+    targets: { addresses: compose(inclusions, { never: [], private: [], chosen: [] }) },
+    limits: { pendingProbes },
+    io: {
+      clock: systemClock,
+      openPorts: (bits: 4 | 6, { atOnce }: { atOnce: number }) => {
+        all.push([bits, atOnce]);
+        return [];
+      },
+    },
+  } as unknown as ScanSetup;
+  new ScanPorts(setup, { tcpKinds: [{}] } as unknown as PassPlan, {} as ScanTables);
+  return all;
+}
+
+Deno.test("the sockets of both families share the number of pending probes", () => {
+  assertEquals(opened(["127.0.0.1"], 301), [[4, 301]]);
+  assertEquals(opened(["127.0.0.1", "::1"], 301), [[4, 150], [6, 150]]);
+  assertEquals(opened(["127.0.0.1", "::1"], 1), [[4, 1], [6, 1]]);
+});

@@ -9,7 +9,13 @@ import { sleep } from "./clock.ts";
 import { HeldReplies } from "./dialed/held_replies.ts";
 import { PortBatch } from "./dialed/port_batch.ts";
 import { Waves } from "./dialed/waves.ts";
-import type { PortReply, PortReplyReceiver, PortSocket, PortSocketOptions } from "./port_socket.ts";
+import {
+  bufferFor,
+  type PortReply,
+  type PortReplyReceiver,
+  type PortSocket,
+  type PortSocketOptions,
+} from "./port_socket.ts";
 import {
   type ConnectFailure,
   type Dialer,
@@ -26,11 +32,6 @@ const MAX_HELD = 256;
 const PAUSE_MS = 100;
 /** Time without a shortage after which more connections may wait again, milliseconds. */
 const CALM_MS = 5000;
-/**
- * The window of probes in flight uses a quarter of a receive buffer, in datagrams of this size: see
- * sweep/probe_window.ts. A socket of connections drops nothing, so its window is `atOnce`.
- */
-const BUFFER_PER_PROBE = 4 * 832;
 
 /** A probe of one target. */
 class Attempt {
@@ -38,6 +39,8 @@ class Attempt {
   code: string | undefined;
   /** The connections that began together with this one. */
   burst: Burst | undefined;
+  /** Whether the gate has kept it back, which counts once. */
+  wasKeptBack = false;
   /** The stamp, microseconds modulo 2^32. */
   clock = 0;
 
@@ -72,7 +75,7 @@ const QUIET_BURST = 512;
 export class DialedPorts implements PortSocket<PortBatch> {
   readonly receiveBuffer: number;
   readonly dropped = 0;
-  readonly errors: SocketErrors = noErrors();
+  readonly errors: SocketErrors;
   readonly #dialer: Dialer;
   readonly #options: PortSocketOptions;
   /** Number of connections that wait for a reply. */
@@ -89,10 +92,7 @@ export class DialedPorts implements PortSocket<PortBatch> {
   /** When descriptors or ports were last short, milliseconds. */
   #shortAt = -Infinity;
   readonly #waves: Waves;
-  readonly #held = new HeldReplies(
-    () => this.#changed(),
-    (error) => this.#closed.reject(error),
-  );
+  readonly #held: HeldReplies;
   readonly #closed = Promise.withResolvers<void>();
   readonly #disposed = new AbortController();
   /** Settles when a connection has ended or a reply was delivered; `undefined`: nothing waits for it. */
@@ -102,9 +102,15 @@ export class DialedPorts implements PortSocket<PortBatch> {
   constructor(readonly family: 4 | 6, dialer: Dialer, options: PortSocketOptions) {
     this.#dialer = dialer;
     this.#options = options;
+    this.errors = options.errors ?? noErrors();
+    this.#held = new HeldReplies(
+      options.clock,
+      () => this.#changed(),
+      (error) => this.#closed.reject(error),
+    );
     this.#waves = new Waves(options.clock, options.wait);
     this.#most = Math.max(1, options.atOnce);
-    this.receiveBuffer = BUFFER_PER_PROBE * this.#most;
+    this.receiveBuffer = bufferFor(this.#most);
     this.#closed.promise.catch(() => {}); // the caller of listen() gets the error
   }
 
@@ -130,7 +136,7 @@ export class DialedPorts implements PortSocket<PortBatch> {
    * @param signal Ends the wait: the rest of the targets is not probed.
    * @throws Deno.errors.NotCapable.
    */
-  flush(batch: PortBatch, signal?: AbortSignal): Promise<number> {
+  async flush(batch: PortBatch, signal?: AbortSignal): Promise<number> {
     const { length, addresses, ports, tokens, clocks } = batch;
     const now = this.#options.clock.now();
     const attempts: Attempt[] = [];
@@ -138,12 +144,15 @@ export class DialedPorts implements PortSocket<PortBatch> {
       const to = { address: addresses[i], port: ports[i] };
       attempts.push(new Attempt(to, tokens[i], clocks[i], now, signal));
     }
-    return this.#beginAll(attempts, signal);
+    return (await this.#beginAll(attempts, signal)).accepted;
   }
 
-  /** Begins connections. Returns the number of those that the system accepted. */
-  async #beginAll(attempts: readonly Attempt[], signal: AbortSignal | undefined): Promise<number> {
-    let accepted = 0;
+  /** Begins connections. Returns the numbers of those that the system accepted and refused. */
+  async #beginAll(
+    attempts: readonly Attempt[],
+    signal: AbortSignal | undefined,
+  ): Promise<{ accepted: number; refused: number }> {
+    const all = { accepted: 0, refused: 0 };
     for (let rest = attempts; rest.length > 0 && await this.#whenFree(signal);) {
       const burst = new Burst();
       const now = this.#options.clock.now();
@@ -156,14 +165,15 @@ export class DialedPorts implements PortSocket<PortBatch> {
       burst.isBeginning = false;
       if (burst.failure !== undefined) throw burst.failure;
       const { refused, keptBack, short } = burst;
-      const some = begun - refused - keptBack - short.length;
-      accepted += some;
-      if (some > 0) this.#options.shortage?.recordSuccess();
-      if (keptBack > 0) return accepted;
+      const accepted = begun - refused - keptBack - short.length;
+      all.accepted += accepted;
+      all.refused += refused;
+      if (accepted > 0) this.#options.shortage?.recordSuccess();
+      if (keptBack > 0) return all;
       rest = [...short, ...rest.slice(begun)];
       if (short.length > 0) await this.#pause(signal);
     }
-    return accepted;
+    return all;
   }
 
   /** Lets the runtime deliver replies before more connections begin than it delivers meanwhile. */
@@ -245,7 +255,8 @@ export class DialedPorts implements PortSocket<PortBatch> {
         else void this.#retry(attempt);
         break;
       case "kept back":
-        if (this.gate !== undefined) this.gate.keptBack++;
+        if (!attempt.wasKeptBack) this.gate!.keptBack++;
+        attempt.wasKeptBack = true;
         if (burst.isBeginning) burst.keptBack++;
         else void this.#retry(attempt);
         break;
@@ -268,17 +279,19 @@ export class DialedPorts implements PortSocket<PortBatch> {
     await sleep(this.#options.clock, PAUSE_MS, either);
   }
 
-  /** Begins a connection again that failed for lack of a descriptor after its flush had ended. */
+  /**
+   * Begins a connection again that lacked a descriptor, or that the gate kept back, after its flush had
+   * ended.
+   */
   async #retry(attempt: Attempt): Promise<void> {
     const { signal } = attempt;
     this.#late++;
     try {
-      let begun = 0;
-      while (begun === 0 && signal?.aborted !== true && !this.#disposed.signal.aborted) {
+      let isBegun = false;
+      while (!isBegun && signal?.aborted !== true && !this.#disposed.signal.aborted) {
         await this.#pause(signal);
-        const { refused } = attempt.burst!;
-        begun = await this.#beginAll([attempt], signal);
-        if (attempt.burst!.refused > refused) break;
+        const { accepted, refused } = await this.#beginAll([attempt], signal);
+        isBegun = accepted + refused > 0;
       }
     } catch (error) {
       this.#closed.reject(error);

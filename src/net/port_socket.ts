@@ -1,5 +1,5 @@
 /**
- * The contract of sockets that ask whether TCP ports are open: by raw SYN packets, or by connections.
+ * The contract of sockets that probe TCP ports: by raw SYN packets, or by connections.
  *
  * @module
  */
@@ -55,6 +55,20 @@ export interface PortSocket<B extends Batch = Batch> extends ProbeSocket<B> {
 export interface PortWait {
   /** Milliseconds, below the second after which systems repeat a SYN packet. */
   readonly ms: number;
+}
+
+/**
+ * The window of probes in flight uses a quarter of a receive buffer, in datagrams of 832 bytes: see
+ * sweep/probe_window.ts.
+ */
+const BUFFER_PER_PROBE = 4 * 832;
+
+/**
+ * The receive buffer, in bytes, whose window is a number of connections. A socket of connections drops
+ * nothing, so as many may wait at once.
+ */
+export function bufferFor(connections: number): number {
+  return BUFFER_PER_PROBE * connections;
 }
 
 /** What a {@linkcode PortSocket} uses. */

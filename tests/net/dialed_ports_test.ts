@@ -11,7 +11,13 @@ import { Shortage } from "../../src/net/file_descriptors.ts";
 import type { PortSocketOptions } from "../../src/net/port_socket.ts";
 import type { SendGate } from "../../src/net/send_gate.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import type { ConnectError, ConnectFailure, Dialer, Stream } from "../../src/net/socket.ts";
+import {
+  type ConnectError,
+  type ConnectFailure,
+  type Dialer,
+  noErrors,
+  type Stream,
+} from "../../src/net/socket.ts";
 import { SYN_PROBE } from "../../src/protocols/syn_probe.ts";
 import { capacityOf, ProbeWindow } from "../../src/sweep/probe_window.ts";
 import { Sender } from "../../src/sweep/sender.ts";
@@ -113,15 +119,23 @@ Deno.test("DialedPorts ends connections of 20 ms together, less than a second af
   assertEquals(streams.open, 0);
 });
 
-Deno.test("DialedPorts waits no longer than its time for replies, and never longer than 900 ms", async () => {
-  for (const [ms, expected] of [[500, 500], [5000, 900]]) {
-    const { network, socket } = open({ wait: { ms } });
+Deno.test("DialedPorts waits no longer than its time for replies, also if timers are late", async () => {
+  for (const [lateMs, expected] of [[0, 500], [10_000, 510]]) {
+    const network = new FakeNetwork(1);
+    const clock = {
+      ...clockOf(network),
+      after: (ms: number, callback: () => void) => network.after(ms + lateMs, callback),
+    };
+    const { dialer } = failing(network, () => undefined);
+    const { socket } = socketOver(network, dialer, { clock, wait: { ms: 500 } });
     await network.run((async () => {
       await socket.flush(batchOf(socket, 0, 3));
       await after(network, expected - 1);
       assertEquals(socket.pending, 3);
+      await socket.flush(batchOf(socket, 3, 1)); // a new wave ends those whose time is over
       await after(network, 2);
-      assertEquals(socket.pending, 0);
+      assertEquals(socket.pending, 1);
+      await socket[Symbol.asyncDispose]();
     })());
   }
 });
@@ -241,6 +255,48 @@ Deno.test("DialedPorts delivers replies that arrive before it listens, and rejec
   })());
 });
 
+Deno.test("DialedPorts closes the replies that wait when the receiver fails, and those that come later", async () => {
+  const { network, socket, streams } = open();
+  streams.absent = ACCEPTS;
+  await network.run((async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let isFull = true;
+    const listening = socket.listen(({ stream }) => {
+      stream![Symbol.dispose]();
+      throw new Error("failed");
+    }, () => isFull ? promise : undefined);
+    await socket.flush(batchOf(socket, 0, 20));
+    await after(network, 100);
+    const drained = socket.drained();
+    isFull = false;
+    resolve();
+    await assertRejects(() => listening, "failed");
+    await drained;
+    await socket.flush(batchOf(socket, 20, 5));
+    await after(network, 100);
+    await socket.drained();
+    assertEquals(streams.open, 0);
+    await socket[Symbol.asyncDispose]();
+  })());
+});
+
+Deno.test("DialedPorts does not count the wait for the receiver as a part of the round trip", async () => {
+  const { network, socket, streams, listen, replies } = open();
+  streams.absent = "refused";
+  await network.run((async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let isFull = true;
+    void listen(() => isFull ? promise : undefined);
+    await socket.flush(batchOf(socket, 0, 1, 0xffff_ffff));
+    await after(network, 505);
+    isFull = false;
+    resolve();
+    await socket.drained();
+    await socket[Symbol.asyncDispose]();
+  })());
+  assertEquals(replies.map(({ at, clock = 0 }) => [at, Math.round(clock / 1000)]), [[505, 500]]);
+});
+
 /** A dialer whose connections fail at once as a function says; others are not answered. */
 function failing(
   network: FakeNetwork,
@@ -278,13 +334,15 @@ Deno.test("DialedPorts counts errors that the system returns at once, and delive
     network,
     (to) => Number(to.address) % 2 === 0 ? ["unreachable", "ENETUNREACH"] : undefined,
   );
-  const { socket, replies, listen } = socketOver(network, dialer, {});
+  const errors = noErrors();
+  const { socket, replies, listen } = socketOver(network, dialer, { errors });
   await network.run((async () => {
     void listen();
     assertEquals(await socket.flush(batchOf(socket, 0, 5)), 2);
     await socket[Symbol.asyncDispose]();
   })());
-  assertEquals([[...socket.errors.send], replies], [[["ENETUNREACH", 3]], []]);
+  assertEquals([[...errors.send], replies], [[["ENETUNREACH", 3]], []]);
+  assert(socket.errors === errors);
 });
 
 Deno.test("DialedPorts repeats probes for which no descriptor is free, and has fewer waiting from then on", async () => {
@@ -349,6 +407,52 @@ Deno.test("DialedPorts repeats a probe whose shortage is reported after the flus
     assertEquals([streams.begun.length, socket.pending], [2, 0]);
   })());
   assertEquals(replies.map(({ state, token }) => [state, token]), [["refused", 0]]);
+});
+
+/** Target 0 is refused at once; others lack a descriptor after 50 ms, and then get an outcome at once. */
+function lacking(network: FakeNetwork, outcome: "kept back" | "unreachable") {
+  const begun: number[] = [];
+  const dialer = {
+    errors: new Map(),
+    async connect({ address }: Endpoint) {
+      const number = Number(address) - 0x0a000000;
+      begun.push(number);
+      if (number === 0) return "unreachable";
+      if (begun.indexOf(number) < begun.length - 1) return outcome;
+      await after(network, 50);
+      return "exhausted";
+    },
+  } as unknown as Dialer;
+  return { begun, dialer };
+}
+
+Deno.test("DialedPorts gives up a late probe that the system refuses", async () => {
+  const network = new FakeNetwork(1);
+  const { begun, dialer } = lacking(network, "unreachable");
+  const { socket } = socketOver(network, dialer, {});
+  await network.run((async () => {
+    assertEquals(await socket.flush(batchOf(socket, 0, 2)), 1);
+    await after(network, 1000);
+    assertEquals(socket.pending, 0);
+    await socket[Symbol.asyncDispose]();
+  })());
+  assertEquals(begun, [0, 1, 1]);
+  assertEquals([...socket.errors.send], [["unreachable", 2]]);
+});
+
+Deno.test("DialedPorts counts a late probe that the gate keeps back once", async () => {
+  const network = new FakeNetwork(1);
+  const { begun, dialer } = lacking(network, "kept back");
+  const gate = { keptBack: 0, isOpen: () => true, whenOpen: () => Promise.resolve(true) };
+  const { socket } = socketOver(network, dialer, { gate });
+  await network.run((async () => {
+    assertEquals(await socket.flush(batchOf(socket, 1, 1)), 1);
+    await after(network, 1000);
+    assertEquals(socket.pending, 1);
+    await socket[Symbol.asyncDispose]();
+  })());
+  assert(begun.length >= 5);
+  assertEquals(gate.keptBack, 1);
 });
 
 Deno.test("DialedPorts lets more connections wait again after a shortage", async () => {

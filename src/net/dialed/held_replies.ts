@@ -4,24 +4,40 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
+import type { Clock } from "../clock.ts";
 import type { PortReply, PortReplyReceiver } from "../port_socket.ts";
 import type { ReceiverCapacity } from "../socket.ts";
 
+/** A reply with the stamp of its probe, microseconds modulo 2^32. */
+type StampedReply = PortReply & { readonly clock: number };
+
+/** A reply that waits. */
+interface Held {
+  readonly reply: StampedReply;
+  readonly from: Endpoint;
+  /** When it arrived, milliseconds. */
+  readonly at: number;
+}
+
 /** Delivers replies in their order. */
 export class HeldReplies {
-  readonly #held: (readonly [PortReply, from: Endpoint])[] = [];
+  readonly #held: Held[] = [];
   #receiver: PortReplyReceiver | undefined;
   #capacity: ReceiverCapacity | undefined;
-  /** Whether the receiver accepts no reply now, or has failed. */
+  /** Whether the receiver accepts no reply now. */
   #isFull = false;
+  #hasFailed = false;
 
   /**
    * Creates the queue without a receiver.
    *
-   * @param onChange Called after replies were delivered.
-   * @param onFailure Called with the error of the receiver; then nothing more is delivered.
+   * @param clock The clock of the stamps.
+   * @param onChange Called after replies were delivered or removed.
+   * @param onFailure Called with the error of the receiver; then the replies that wait, and later ones,
+   * are removed.
    */
   constructor(
+    private readonly clock: Pick<Clock, "now">,
     private readonly onChange: () => void,
     private readonly onFailure: (error: unknown) => void,
   ) {}
@@ -39,14 +55,15 @@ export class HeldReplies {
   }
 
   /** Delivers a reply as soon as the receiver accepts it. */
-  add(reply: PortReply, from: Endpoint): void {
-    this.#held.push([reply, from]);
+  add(reply: StampedReply, from: Endpoint): void {
+    if (this.#hasFailed) return reply.stream?.[Symbol.dispose]();
+    this.#held.push({ reply, from, at: this.clock.now() });
     if (this.#held.length === 1) this.#deliver();
   }
 
   /** Removes the replies that wait, and closes their connections. */
   dispose(): void {
-    for (const [{ stream }] of this.#held.splice(0)) stream?.[Symbol.dispose]();
+    for (const { reply } of this.#held.splice(0)) reply.stream?.[Symbol.dispose]();
   }
 
   #deliver(): void {
@@ -55,13 +72,25 @@ export class HeldReplies {
       while (this.#held.length > 0) {
         const full = this.#capacity?.();
         if (full !== undefined) return void this.#waitFor(full);
-        this.#receiver(...this.#held.shift()!);
+        this.#deliverOne(this.#receiver, this.#held.shift()!);
       }
     } catch (error) {
-      this.#isFull = true;
-      return this.onFailure(error);
+      return this.#fail(error);
     }
     this.onChange();
+  }
+
+  /** Delivers a reply. The receiver measures the round trip, which ended when the reply arrived. */
+  #deliverOne(receiver: PortReplyReceiver, { reply, from, at }: Held): void {
+    const held = Math.round(1000 * (this.clock.now() - at));
+    receiver({ ...reply, clock: reply.clock + held >>> 0 }, from);
+  }
+
+  #fail(error: unknown): void {
+    this.#hasFailed = true;
+    this.dispose();
+    this.onChange();
+    this.onFailure(error);
   }
 
   /** Delivers no reply until a promise settles. */
@@ -70,7 +99,7 @@ export class HeldReplies {
     try {
       await full;
     } catch (error) {
-      return this.onFailure(error);
+      return this.#fail(error);
     }
     this.#isFull = false;
     this.onChange();

@@ -8,16 +8,13 @@ import type { PortWait } from "../port_socket.ts";
 
 /** Connections that begin within this time share a timer and a signal, milliseconds. */
 const WAVE_MS = 20;
-/**
- * Maximum time for a reply, milliseconds. Systems repeat a SYN packet after a second; the rest is for
- * timers that are late.
- */
-export const MAX_WAIT_MS = 900;
 
 /** Connections that end together if they are not answered. */
 export interface Wave {
   /** When the first of them began, milliseconds. */
   readonly at: number;
+  /** When its time is over, milliseconds. */
+  readonly endsAt: number;
   /** Cancels the connections. */
   readonly controller: AbortController;
   readonly cancelTimer: () => void;
@@ -52,8 +49,7 @@ export class Waves {
     if (wave === undefined || now - wave.at >= WAVE_MS) {
       if (wave?.size === 0) this.#forget(wave);
       for (const earlier of this.#all) {
-        if (now - earlier.at < MAX_WAIT_MS) break;
-        void this.#expire(earlier);
+        if (now >= earlier.endsAt) void this.#expire(earlier);
       }
       this.#current = wave = this.#begin(now);
     }
@@ -73,13 +69,12 @@ export class Waves {
   }
 
   #begin(at: number): Wave {
+    const { ms } = this.wait;
     const wave: Wave = {
       at,
+      endsAt: at + ms,
       controller: new AbortController(),
-      cancelTimer: this.clock.after(
-        Math.min(this.wait.ms, MAX_WAIT_MS),
-        () => void this.#expire(wave),
-      ),
+      cancelTimer: this.clock.after(ms, () => void this.#expire(wave)),
       size: 0,
       isOver: false,
     };

@@ -7,11 +7,12 @@
 import { type Address, type Endpoint, family as familyOf } from "../../../core/address.ts";
 import type { Clock } from "../../clock.ts";
 import { isShortage } from "../../file_descriptors.ts";
-import type {
-  PortReplyReceiver,
-  PortSocket,
-  PortSocketOptions,
-  PortState,
+import {
+  bufferFor,
+  type PortReplyReceiver,
+  type PortSocket,
+  type PortSocketOptions,
+  type PortState,
 } from "../../port_socket.ts";
 import { ReceiveDrain } from "../../receive_drain.ts";
 import type { SendGate } from "../../send_gate.ts";
@@ -50,8 +51,6 @@ const LATE_MS = { waiting: 2, idle: 16 };
 const GRACE_MS = 20;
 /** Waits up to this time do not end early: polling through another thread would cost more, milliseconds. */
 const SHORT_MS = 4;
-/** Bytes per probe in the size of the receive buffer, so that a batch has no more probes than sockets. */
-const BUFFER_PER_PROBE = 4 * 832;
 /** Maximum of the size of the receive buffer, bytes. */
 const MAX_BUFFER = 64 * 1024 * 1024;
 
@@ -78,7 +77,7 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
   readonly receivesWhileSending = true;
   readonly receiveBuffer: number;
   readonly dropped = 0;
-  readonly errors: SocketErrors = noErrors();
+  readonly errors: SocketErrors;
   readonly gate: SendGate | undefined;
   readonly #options: PortSocketOptions;
   readonly #clock: Clock;
@@ -113,8 +112,9 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
     this.#options = options;
     this.#clock = options.clock;
     this.gate = options.gate;
+    this.errors = options.errors ?? noErrors();
     this.family = familyOf(local);
-    this.receiveBuffer = Math.min(MAX_BUFFER, capacity * BUFFER_PER_PROBE);
+    this.receiveBuffer = Math.min(MAX_BUFFER, bufferFor(capacity));
     this.#drain = new ReceiveDrain(capacity);
     this.#loop = new EventLoop({
       connection: (slot, socket, events) =>

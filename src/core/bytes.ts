@@ -54,7 +54,6 @@ export class Malformed extends Error {
  *
  * @example A length, then as many bytes
  * ```ts
- * import { Reader } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const reader = new Reader(Uint8Array.of(0, 2, 7, 8, 9));

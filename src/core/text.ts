@@ -138,7 +138,6 @@ function fromCodes(bytes: Uint8Array): string {
  *
  * @example The same text from two kinds of servers
  * ```ts
- * import { decodeField } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(decodeField(Uint8Array.of(0xa7, 0x61, 0x48, 0x69)), "§aHi");
@@ -156,7 +155,6 @@ export function decodeField(bytes: Uint8Array): string {
  * @example
  * ```ts
  * import { assertEquals } from "@std/assert";
- * import { cutText } from "blocksweep/protocols";
  *
  * assertEquals([cutText("ab🎮", 3), cutText("ab🎮", 4)], ["ab", "ab🎮"]);
  * ```

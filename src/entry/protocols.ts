@@ -1,6 +1,6 @@
 /**
- * Every protocol: encoders and decoders of messages, exchanges, and the classification of server
- * software.
+ * Every protocol: encoders and decoders of messages, text of servers, and the classification of
+ * server software.
  *
  * This code is pure: it needs no permission, and runs wherever JavaScript runs. A program that uses
  * only one protocol imports only that protocol: `blocksweep/protocols/raknet`, `/nethernet`,
@@ -19,25 +19,21 @@
  *
  * @module
  */
-export * from "../classify/mod.ts";
-export * from "../core/bytes.ts";
-export * from "../core/text.ts";
-export * from "../protocols/list.ts";
-export { LONE_SURROGATE } from "../protocols/lone_surrogates.ts";
-export * from "../protocols/protocol.ts";
-export * from "../protocols/usual_ports.ts";
+export { type Classification, classify } from "../classify/mod.ts";
+export { Malformed, Truncated } from "../core/bytes.ts";
+export { harmlessText, plainText } from "../core/text.ts";
 
 /**
  * Local networks: encoders and decoders of Java worlds' announcements and of NetherNet discovery.
  */
-export * as lan from "../protocols/lan/mod.ts";
+export * as lan from "./protocols/lan.ts";
 /** NetherNet: encoders and decoders of HTTP requests, replies and statuses. */
-export * as nethernet from "../protocols/nethernet/mod.ts";
+export * as nethernet from "./protocols/nethernet.ts";
 /** Query: encoders and decoders of requests, tokens and stats. */
-export * as query from "../protocols/query/mod.ts";
+export * as query from "./protocols/query.ts";
 /** RakNet: encoders and decoders of pings, pongs and advertisements. */
-export * as raknet from "../protocols/raknet/mod.ts";
+export * as raknet from "./protocols/raknet.ts";
 /** Server List Ping: encoders and decoders of requests, statuses and their old forms. */
-export * as slp from "../protocols/slp/mod.ts";
+export * as slp from "./protocols/slp.ts";
 /** SQP: encoders and decoders of challenges, queries, packets and chunks. */
-export * as sqp from "../protocols/sqp/mod.ts";
+export * as sqp from "./protocols/sqp.ts";

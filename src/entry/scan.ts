@@ -8,14 +8,16 @@
  *
  * @example A scan that is interrupted, and continued where it stopped
  * ```ts
- * import { PROTOCOLS, usualPorts, usualProtocols } from "blocksweep/protocols";
  * import {
  *   type GivenScan,
  *   newState,
+ *   PROTOCOLS,
  *   runScan,
  *   type ServerRecord,
  *   type Sink,
  *   START,
+ *   usualPorts,
+ *   usualProtocols,
  *   uuidv7,
  * } from "blocksweep/scan";
  * import { compose, optOutCheck, parseAddress, parseTarget } from "blocksweep/targets";
@@ -77,6 +79,9 @@
  * @module
  */
 export * from "../core/record.ts";
+export * from "../protocols/list.ts";
+export * from "../protocols/protocol.ts";
+export * from "../protocols/usual_ports.ts";
 export type { InspectionPool, Task } from "../inspect/inspection_pool.ts";
 export * from "../inspect/converse.ts";
 export * from "../inspect/interview.ts";

@@ -347,7 +347,6 @@ export type RequestOptions = Omit<ExchangeRequest, "bytes">;
  *
  * @example A handshake as one line
  * ```ts
- * import { request } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const exchange = request(Uint8Array.of(9), ([type, token]) => type === 9 ? token : undefined, {

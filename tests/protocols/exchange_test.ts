@@ -9,7 +9,8 @@ import {
   NoReply,
 } from "../../src/protocols/protocol.ts";
 import { optOutCheck, optOutFilter } from "../../src/targets/shipped_lists.ts";
-import { query, raknet } from "../../src/entry/protocols.ts";
+import * as query from "../../src/protocols/query/mod.ts";
+import * as raknet from "../../src/protocols/raknet/mod.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import { raknetProtocol, type RaknetStatus } from "../../src/protocols/raknet/mod.ts";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";

@@ -1,7 +1,7 @@
 /** Covers src/protocols/lan/. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Malformed, Truncated } from "../../src/core/bytes.ts";
-import { lan } from "../../src/entry/protocols.ts";
+import * as lan from "../../src/protocols/lan/mod.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const text = (bytes: Uint8Array | undefined) => bytes && new TextDecoder().decode(bytes);

@@ -2,7 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../src/core/bytes.ts";
 import { mergeReplies } from "../../src/inspect/merge.ts";
-import { lan, query, raknet, slp, sqp } from "../../src/entry/protocols.ts";
+import * as lan from "../../src/protocols/lan/mod.ts";
+import * as query from "../../src/protocols/query/mod.ts";
+import * as raknet from "../../src/protocols/raknet/mod.ts";
+import * as slp from "../../src/protocols/slp/mod.ts";
+import * as sqp from "../../src/protocols/sqp/mod.ts";
 import { announcementStatement, discoveryStatement } from "../../src/protocols/lan/mod.ts";
 import type { Statement } from "../../src/protocols/protocol.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";

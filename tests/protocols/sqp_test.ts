@@ -6,7 +6,7 @@ import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
-import { sqp } from "../../src/entry/protocols.ts";
+import * as sqp from "../../src/protocols/sqp/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { type Exchange, type ExchangeRequest, NoReply } from "../../src/protocols/protocol.ts";
 import { sqpProtocol, type SqpStatus } from "../../src/protocols/sqp/mod.ts";

@@ -6,7 +6,7 @@ import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
-import { sqp } from "../../src/entry/protocols.ts";
+import * as sqp from "../../src/protocols/sqp/mod.ts";
 import { serverId } from "../../src/core/record.ts";
 import { FakeDisk } from "../fakes/disk.ts";
 import type { FakeNetwork } from "../../src/testing/fake_network.ts";

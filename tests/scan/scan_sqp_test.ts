@@ -13,7 +13,7 @@ import { Random } from "../../src/fleet/random.ts";
 import type { Responder } from "../../src/fleet/simulate/responder.ts";
 import { SqpServer } from "../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../src/fleet/simulate/sqp/sqp_styles.ts";
-import { sqp } from "../../src/entry/protocols.ts";
+import * as sqp from "../../src/protocols/sqp/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { queryServer, type QueryServerOptions } from "../../src/scan/query_server.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";

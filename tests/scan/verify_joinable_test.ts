@@ -9,7 +9,7 @@ import { audit } from "../../src/fleet/judge/audit.ts";
 import { drawFleet, type FleetHost } from "../../src/fleet/simulate/draw_fleet.ts";
 import { Random } from "../../src/fleet/random.ts";
 import type { WitnessLine } from "../../src/fleet/witness_log.ts";
-import { raknet } from "../../src/entry/protocols.ts";
+import * as raknet from "../../src/protocols/raknet/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { queryServer } from "../../src/scan/query_server.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";

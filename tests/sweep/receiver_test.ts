@@ -3,7 +3,8 @@
  * src/sweep/reply_counts.ts.
  */
 import { assert, assertEquals } from "@std/assert";
-import { raknet, sqp } from "../../src/entry/protocols.ts";
+import * as raknet from "../../src/protocols/raknet/mod.ts";
+import * as sqp from "../../src/protocols/sqp/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Sighting } from "../../src/core/record.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { formatEndpoint } from "../../src/core/address.ts";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
-import { query } from "../../src/entry/protocols.ts";
+import * as query from "../../src/protocols/query/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
 import {

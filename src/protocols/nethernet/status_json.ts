@@ -128,11 +128,10 @@ export function decodeStatus(
  *
  * @example
  * ```ts
- * import { nethernet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const json = '{"name":"A","protocol":2193,"version":"1.26.52","players":"3","maxPlayers":-1}';
- * const status = nethernet.parseGameStatus(new TextEncoder().encode(json));
+ * const status = parseGameStatus(new TextEncoder().encode(json));
  * assertEquals([status.name, status.online, status.max], ["A", 3, null]);
  * assertEquals(status.flags, ["looseNumber", "badNumber"]);
  * ```

@@ -54,10 +54,9 @@ export interface PlacedFields {
  *
  * @example
  * ```ts
- * import { raknet } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
- * const { fields, terminated } = raknet.splitFields(String.raw`MCPE;a\;b;766;`);
+ * const { fields, terminated } = splitFields(String.raw`MCPE;a\;b;766;`);
  * assertEquals([fields, terminated], [["MCPE", "a;b", "766"], true]);
  * ```
  */

@@ -53,7 +53,7 @@ export const REFUSALS = {
   0x17: "banned",
   0x19: "incompatibleProtocol",
   0x1a: "recentlyConnected",
-} as const;
+} as const satisfies Readonly<Record<number, RefusalReason>>;
 
 /** Offset of the magic in a pong: 17, or 13 if RakNet was built with 32-bit times. */
 const PONG_MAGIC = 17;
@@ -201,7 +201,13 @@ function readText(payload: Uint8Array): Pick<Pong, "text" | "flags"> {
 }
 
 /** Why a server refuses a connection. */
-export type RefusalReason = typeof REFUSALS[keyof typeof REFUSALS];
+export type RefusalReason =
+  | "connectionAttemptFailed"
+  | "alreadyConnected"
+  | "noFreeConnections"
+  | "banned"
+  | "incompatibleProtocol"
+  | "recentlyConnected";
 
 /** A refusal. It proves that the server speaks RakNet, and contains no status. */
 export interface Refusal {

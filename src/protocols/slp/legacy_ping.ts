@@ -91,7 +91,7 @@ export type LegacyFlag =
   /** A count is not a number. */
   | "badNumber"
   /** The text contains a lone surrogate; U+FFFD replaces it. */
-  | typeof LONE_SURROGATE;
+  | "loneSurrogate";
 
 /** The status in a kick. */
 export interface LegacyStatus {

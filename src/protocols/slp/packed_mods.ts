@@ -76,13 +76,12 @@ function channelBytes({ name, version, required }: Channel): Uint8Array {
  *
  * @example
  * ```ts
- * import { slp } from "blocksweep/protocols";
  * import { assertEquals } from "@std/assert";
  *
  * const mods = [{ id: "create", version: "0.5.1", channels: [] }];
- * const text = slp.encodePacked({ truncated: false, mods, channels: [] });
- * assertEquals(slp.decodePacked(text).mods, mods);
- * assertEquals(slp.decodePacked(text.slice(0, -2)).cut, true);
+ * const text = encodePacked({ truncated: false, mods, channels: [] });
+ * assertEquals(decodePacked(text).mods, mods);
+ * assertEquals(decodePacked(text.slice(0, -2)).cut, true);
  * ```
  */
 export function decodePacked(text: string): PackedMods {

@@ -7,10 +7,10 @@ import { concat, Malformed, type Reader, u16, u32 } from "../../core/bytes.ts";
 import { type Decoded, decodeUtf8 } from "../../core/text.ts";
 
 /** The types. A message contains the index of a type in this list. */
-export const VALUE_TYPES = ["u8", "u16", "u32", "u64", "string", "f32"] as const;
+export const VALUE_TYPES: readonly SqpValueType[] = ["u8", "u16", "u32", "u64", "string", "f32"];
 
 /** The type of a value. */
-export type SqpValueType = typeof VALUE_TYPES[number];
+export type SqpValueType = "u8" | "u16" | "u32" | "u64" | "string" | "f32";
 
 /** A decoded value: a bigint for u64, the bytes for a string, and a number for all other types. */
 export type TypedValue = number | bigint | Uint8Array;

@@ -7,7 +7,7 @@ import { announceWait } from "../../../src/cli/commands/query.ts";
 import { readQuery } from "../../../src/app/query_endpoints.ts";
 import { readArgs, typedNames } from "../../../src/cli/options/parse_arguments.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
-import { slp } from "../../../src/entry/protocols.ts";
+import * as slp from "../../../src/protocols/slp/mod.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import { denoDialer } from "../../../src/net/deno/tcp_dialer.ts";

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { audit, type AuditRules } from "../../../src/fleet/judge/audit.ts";
 import type { WitnessLine } from "../../../src/fleet/witness_log.ts";
 import { encodeLatin1 } from "../../../src/core/text.ts";
-import { slp } from "../../../src/entry/protocols.ts";
+import * as slp from "../../../src/protocols/slp/mod.ts";
 
 const STATUS = slp.encodeStatusRequest({ protocol: -1, host: "127.1.0.1", port: 25565 }).toHex();
 const PING = slp.encodeSlpPing(7n).toHex();

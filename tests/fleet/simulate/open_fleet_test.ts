@@ -18,7 +18,10 @@ import { ListenerPerHost } from "../../../src/fleet/simulate/network/listener_pe
 import { Random } from "../../../src/fleet/random.ts";
 import { SOFTWARE } from "../../../src/fleet/simulate/software.ts";
 import { type Endpoint, formatEndpoint } from "../../../src/core/address.ts";
-import { lan, query, raknet, sqp } from "../../../src/entry/protocols.ts";
+import * as lan from "../../../src/protocols/lan/mod.ts";
+import * as query from "../../../src/protocols/query/mod.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
+import * as sqp from "../../../src/protocols/sqp/mod.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../../src/core/formatted/mod.ts";
 import { redactUrl } from "../../../src/core/redact.ts";
 import { decodeField, harmlessText, oneLine, plainText } from "../../../src/core/text.ts";
-import { slp } from "../../../src/entry/protocols.ts";
+import * as slp from "../../../src/protocols/slp/mod.ts";
 import { formatPlugins, parsePlugins } from "../../../src/protocols/query/plugins.ts";
 import { boundJson } from "../../../src/protocols/bounded_json.ts";
 import { guardText, unguardText } from "../../../src/sinks/csv.ts";

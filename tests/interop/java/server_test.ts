@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { concat } from "../../../src/core/bytes.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
-import { slp } from "../../../src/entry/protocols.ts";
+import * as slp from "../../../src/protocols/slp/mod.ts";
 import { blocksweep, javaScript, Peer, run, scan } from "../processes.ts";
 import { comparable } from "../rows.ts";
 

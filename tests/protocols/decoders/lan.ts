@@ -1,4 +1,4 @@
-import { lan } from "../../../src/entry/protocols.ts";
+import * as lan from "../../../src/protocols/lan/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 
 /** The decoders of the local network. */

@@ -1,4 +1,5 @@
-import { lan, nethernet } from "../../../src/entry/protocols.ts";
+import * as lan from "../../../src/protocols/lan/mod.ts";
+import * as nethernet from "../../../src/protocols/nethernet/mod.ts";
 import { nethernetProtocol } from "../../../src/protocols/nethernet/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

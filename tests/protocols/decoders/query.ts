@@ -1,4 +1,4 @@
-import { query } from "../../../src/entry/protocols.ts";
+import * as query from "../../../src/protocols/query/mod.ts";
 import { queryProtocol } from "../../../src/protocols/query/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

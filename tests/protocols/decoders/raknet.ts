@@ -1,4 +1,4 @@
-import { raknet } from "../../../src/entry/protocols.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

@@ -1,4 +1,4 @@
-import { slp } from "../../../src/entry/protocols.ts";
+import * as slp from "../../../src/protocols/slp/mod.ts";
 import { slpProtocol } from "../../../src/protocols/slp/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

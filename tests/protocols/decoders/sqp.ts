@@ -1,4 +1,4 @@
-import { sqp } from "../../../src/entry/protocols.ts";
+import * as sqp from "../../../src/protocols/sqp/mod.ts";
 import { sqpProtocol } from "../../../src/protocols/sqp/mod.ts";
 import { type Decoder, decoder } from "./decoder.ts";
 

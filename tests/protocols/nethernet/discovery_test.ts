@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createCipheriv, createHmac } from "node:crypto";
 import { concat, Malformed, Truncated } from "../../../src/core/bytes.ts";
-import { lan } from "../../../src/entry/protocols.ts";
+import * as lan from "../../../src/protocols/lan/mod.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 

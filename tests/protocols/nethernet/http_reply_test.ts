@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { Malformed, Truncated } from "../../../src/core/bytes.ts";
-import { nethernet, raknet } from "../../../src/entry/protocols.ts";
+import * as nethernet from "../../../src/protocols/nethernet/mod.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import { mergeReplies } from "../../../src/inspect/merge.ts";
 import { nethernetProtocol } from "../../../src/protocols/nethernet/mod.ts";
 import { HTTP_LIMITS, HttpReplyReader } from "../../../src/protocols/nethernet/http_reply.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { concat, Malformed, Truncated } from "../../../src/core/bytes.ts";
-import { raknet } from "../../../src/entry/protocols.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
 
 const V4 = { address: 0xc0a80102, port: 19132 };
 const V6 = { address: 0x20010db8000000000000000000000001n, port: 19133 };

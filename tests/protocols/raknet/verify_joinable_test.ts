@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Truncated } from "../../../src/core/bytes.ts";
-import { raknet } from "../../../src/entry/protocols.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import type { Responder } from "../../../src/fleet/simulate/responder.ts";
 import { type ExchangeContext, NoReply, type Statement } from "../../../src/protocols/protocol.ts";

@@ -5,7 +5,7 @@ import { drawIdentity } from "../../../src/fleet/simulate/server_identity.ts";
 import { Random } from "../../../src/fleet/random.ts";
 import { answerSlp, type SlpStyle } from "../../../src/fleet/simulate/slp/slp_replies.ts";
 import { SLP_STYLES } from "../../../src/fleet/simulate/slp/slp_styles.ts";
-import { slp } from "../../../src/entry/protocols.ts";
+import * as slp from "../../../src/protocols/slp/mod.ts";
 import { Closed, type ExchangeContext, NoReply } from "../../../src/protocols/protocol.ts";
 import { slpProtocol, type SlpStatus } from "../../../src/protocols/slp/mod.ts";
 import { type Chunking, DRIP, type Peer, talkStream, WHOLE } from "../../fakes/stream.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { concat, Malformed, Reader, Truncated } from "../../../src/core/bytes.ts";
-import { slp } from "../../../src/entry/protocols.ts";
+import * as slp from "../../../src/protocols/slp/mod.ts";
 import {
   boundJson,
   MAX_NESTING,

@@ -6,7 +6,8 @@ import type { Responder } from "../../../src/fleet/simulate/responder.ts";
 import { SqpServer } from "../../../src/fleet/simulate/sqp/sqp_server.ts";
 import { SQP_STYLES } from "../../../src/fleet/simulate/sqp/sqp_styles.ts";
 import { Random } from "../../../src/fleet/random.ts";
-import { raknet, sqp } from "../../../src/entry/protocols.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
+import * as sqp from "../../../src/protocols/sqp/mod.ts";
 import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 

@@ -1,6 +1,7 @@
 /** Covers src/scan/lan/. */
 import { assert, assertEquals } from "@std/assert";
-import { lan, raknet } from "../../../src/entry/protocols.ts";
+import * as lan from "../../../src/protocols/lan/mod.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import { decodeQueryRequest } from "../../../src/protocols/query/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { FoundServers } from "../../../src/scan/lan/mod.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Shortage } from "../../../src/net/file_descriptors.ts";
-import { raknet } from "../../../src/entry/protocols.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import { USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import type { Endpoint } from "../../../src/core/address.ts";
 import { STREAM_LIMITS, StreamLink } from "../../../src/net/stream_link.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Endpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { ANNOUNCEMENTS } from "../../../src/fleet/simulate/lan_worlds.ts";
-import { lan } from "../../../src/entry/protocols.ts";
+import * as lan from "../../../src/protocols/lan/mod.ts";
 import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { request } from "../../../src/protocols/protocol.ts";

@@ -4,7 +4,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { Address, Endpoint } from "../../../src/core/address.ts";
-import { raknet, slp } from "../../../src/entry/protocols.ts";
+import * as raknet from "../../../src/protocols/raknet/mod.ts";
+import * as slp from "../../../src/protocols/slp/mod.ts";
 import type { StreamResponder } from "../../../src/fleet/simulate/responder.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import type { EndpointBehaviour, FakeStreams } from "../../../src/testing/fake_streams.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type Address, parseEndpoint } from "../../../src/core/address.ts";
-import { sqp } from "../../../src/entry/protocols.ts";
+import * as sqp from "../../../src/protocols/sqp/mod.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { ProbedEndpoints } from "../../../src/scan/sweep_stage/probed_endpoints.ts";
 import { compose } from "../../../src/targets/compose.ts";

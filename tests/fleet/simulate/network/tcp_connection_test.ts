@@ -8,7 +8,7 @@ import {
   HostileListener,
   STREAM_TRICKS,
 } from "../../../../src/fleet/simulate/hostile/hostile_listeners.ts";
-import { slp } from "../../../../src/entry/protocols.ts";
+import * as slp from "../../../../src/protocols/slp/mod.ts";
 import { systemClock } from "../../../../src/net/clock.ts";
 import { denoDialer } from "../../../../src/net/deno/tcp_dialer.ts";
 import type { Stream } from "../../../../src/net/socket.ts";

@@ -7,7 +7,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../../src/core/errors.ts";
 import { drawFleet } from "../../../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../../../src/fleet/simulate/open_fleet.ts";
-import { raknet } from "../../../../src/entry/protocols.ts";
+import * as raknet from "../../../../src/protocols/raknet/mod.ts";
 import { systemClock } from "../../../../src/net/clock.ts";
 import { openSocket } from "../../../../src/net/deno/udp_socket.ts";
 

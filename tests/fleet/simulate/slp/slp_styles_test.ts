@@ -7,7 +7,7 @@ import { Random } from "../../../../src/fleet/random.ts";
 import { answerSlp } from "../../../../src/fleet/simulate/slp/slp_replies.ts";
 import { normalMotd } from "../../../../src/fleet/simulate/slp/status_shape.ts";
 import { SLP_STYLES } from "../../../../src/fleet/simulate/slp/slp_styles.ts";
-import { slp } from "../../../../src/entry/protocols.ts";
+import * as slp from "../../../../src/protocols/slp/mod.ts";
 
 const IDENTITY = drawIdentity(new Random(1));
 const REQUEST = slp.encodeStatusRequest({ protocol: -1, host: "a", port: 1 });

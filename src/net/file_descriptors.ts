@@ -75,13 +75,14 @@ export function freeDescriptors(most: number, open: () => Disposable): number {
 const TRIES = 150;
 const PAUSE_MS = 100;
 
-/** Milliseconds after which a shortage is reported, and after which callers stop retrying. */
+/** Milliseconds after which a shortage is reported, and after which {@linkcode openWithRetries} gives up. */
 const REPORTED_MS = 1000;
 const LASTING_MS = TRIES * PAUSE_MS;
 
 /**
- * The state of a shortage, shared by all sockets and connections. When it has lasted for 15
- * seconds, none of them retries.
+ * The state of a shortage, shared by all sockets and connections. When it has lasted for 15 seconds,
+ * connections and sockets of interviews are no longer retried. Probes over TCP ignore that: they wait until a
+ * descriptor is free or the scan is cancelled, so that no target is left out.
  */
 export class Shortage {
   /** Start of the shortage, milliseconds; `undefined`: none. */

@@ -271,6 +271,15 @@ test("the signal ends a wait for sockets", async () => {
   assertEquals(await sent, 3);
 });
 
+test("no connection begins after the signal, although a socket is free", async () => {
+  using silent = await silentEndpoint();
+  const refusing = refusingEndpoint();
+  await using socket = await openSocket({ atOnce: 2 });
+  const end = new AbortController();
+  void socket.listen(() => end.abort());
+  assertEquals(await probe(socket, [silent.endpoint, refusing, refusing], end.signal), 2);
+});
+
 test("disposing with pending probes ends the wait of a batch, and delivers nothing more", async () => {
   using silent = await silentEndpoint();
   const socket = await openSocket({ atOnce: 3 });
@@ -279,6 +288,7 @@ test("disposing with pending probes ends the wait of a batch, and delivers nothi
   assertEquals(socket.pending, 3);
   await socket[Symbol.asyncDispose]();
   await replies.listening;
+  assertEquals([socket.pending, socket.hasPending(silent.endpoint)], [0, false]);
   assertEquals(await sent, 3);
   assertEquals(await probe(socket, [silent.endpoint]), 0);
   assertEquals(replies.all, []);
@@ -399,6 +409,7 @@ test("an error of the receiver ends listening and sending", async () => {
   const sent = Promise.resolve(probe(socket, [silent.endpoint, refusing, refusing, refusing]));
   await assertRejects(() => sent, Error, "cannot receive");
   await assertRejects(() => listening, Error, "cannot receive");
+  assertEquals([socket.pending, socket.hasPending(silent.endpoint)], [0, false]);
 });
 
 /** Runs a process with few descriptors, and returns its counts. */

@@ -173,10 +173,10 @@ function socketOpeners(
       if (family(local.address) === 6) return openPlain(local, options);
       const { gate } = options;
       return withSender(thread, gate, (sender) => {
-        const plain = openPlain({ ...local, port: 0 }, { ...options, errors: sender.errors });
+        const plain = openPlain(local, { ...options, errors: sender.errors });
         try {
           const { index } = uplink.interface;
-          return new SynSocket({ sender, route, index, port: local.port, plain, gate });
+          return new SynSocket({ sender, route, index, plain, gate });
         } catch (error) {
           void plain[Symbol.asyncDispose]();
           throw error;

@@ -104,7 +104,7 @@ export class ConnectRing {
   }
 
   /** Whether a shortage of descriptors has made the ring smaller. */
-  get isShrunk(): boolean {
+  get #isShrunk(): boolean {
     return this.#limit < this.slots.capacity;
   }
 
@@ -213,7 +213,7 @@ export class ConnectRing {
     const { slots } = this;
     const { libc, epoll } = this.#parts;
     if (now < this.#openFrom) return slots.count > 0 ? RING_FULL : -1 - this.#shortage;
-    if (this.isShrunk) this.#grow(now);
+    if (this.#isShrunk) this.#grow(now);
     if (slots.count >= this.#limit) return RING_FULL;
     const socket = this.#openSocket();
     if (socket < 0) return -1 - this.#shrink(libc.errno(), now);

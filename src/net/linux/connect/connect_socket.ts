@@ -29,7 +29,7 @@ import {
 import { ConnectRing, RETRY_MS, RING_FULL } from "./connect_ring.ts";
 import { ConnectedStream } from "./connected_stream.ts";
 import { EventLoop, type EventWait } from "./event_loop.ts";
-import { NeighbourRoom, PAUSE_MS, readNeighbourTable } from "./neighbour_room.ts";
+import { NeighbourCapacity, PAUSE_MS, readNeighbourTable } from "./neighbour_capacity.ts";
 
 /** Maximum number of system calls for events between two batches: each gets up to 512 events. */
 const CALLS_BETWEEN_BATCHES = 4;
@@ -83,7 +83,7 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
   readonly #clock: Clock;
   readonly #loop: EventLoop;
   readonly #ring: ConnectRing;
-  readonly #neighbours: NeighbourRoom;
+  readonly #neighbours: NeighbourCapacity;
   readonly #drain: ReceiveDrain;
   readonly #listening = Promise.withResolvers<void>();
   #receiver: PortReplyReceiver | undefined;
@@ -123,7 +123,7 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
       failed: (error) => this.#fail(error),
     }, options.clock);
     const { libc, epoll } = this.#loop;
-    this.#neighbours = new NeighbourRoom(() => readNeighbourTable(libc, this.family));
+    this.#neighbours = new NeighbourCapacity(() => readNeighbourTable(libc, this.family));
     const from = local === 0 || local === 0n ? undefined : local;
     const { wait } = options;
     this.#ring = new ConnectRing({ libc, epoll, family: this.family, from, capacity, wait });
@@ -137,11 +137,12 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
   }
 
   get pending(): number {
-    return this.#ring.slots.pending;
+    return this.#isEnded ? 0 : this.#ring.slots.pending;
   }
 
   hasPending(endpoint: Endpoint): boolean {
-    return familyOf(endpoint.address) === this.family && this.#ring.hasPending(endpoint);
+    return !this.#isEnded && familyOf(endpoint.address) === this.family &&
+      this.#ring.hasPending(endpoint);
   }
 
   batch(template: Template, capacity: number): TargetBatch {
@@ -193,9 +194,10 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
     try {
       for (;;) {
         if (this.#isEnded) return run.accepted + await this.#ended();
+        if (signal?.aborted) return run.accepted;
         const obstacle = this.#advance(run);
         this.#loop.start();
-        if (obstacle === undefined || signal?.aborted) return run.accepted;
+        if (obstacle === undefined) return run.accepted;
         if (typeof obstacle === "number") this.#countShortage(obstacle);
         await this.#untilWoken(signal, pauseAfter(obstacle));
       }

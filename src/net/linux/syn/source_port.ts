@@ -32,17 +32,16 @@ export interface ReservedPort extends Disposable {
 }
 
 /**
- * Reserves a port.
+ * Reserves a random port outside the range of ports that the system gives to connections, if one is free.
  *
  * @param address The local IPv4 address.
- * @param port The port. 0: a random one outside the range of ports that the system gives to connections.
  * @throws Deno.errors.AddrInUse, Deno.errors.AddrNotAvailable; Error with the call that failed.
  */
-export function reservePort(libc: Libc, address: number, port: number): ReservedPort {
+export function reservePort(libc: Libc, address: number): ReservedPort {
   const socket = libc.call.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) throw failure(libc, "open a socket");
   try {
-    const choices = port === 0 ? randomPorts(portRange(libc)) : [port];
+    const choices = randomPorts(portRange(libc));
     const name = new Uint8Array(sockaddrSize(4));
     const view = new DataView(name.buffer);
     for (const [i, choice] of choices.entries()) {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Endpoint } from "../../../core/address.ts";
 import type { PortReplyReceiver, PortSocket } from "../../port_socket.ts";
 import { maxDatagramsIn } from "../../receive_drain.ts";
 import type { SendGate } from "../../send_gate.ts";
@@ -31,8 +32,6 @@ export interface SynSocketOptions {
   readonly route: FrameRoute;
   /** The index of the interface. */
   readonly index: number;
-  /** The source port. 0: any outside of the range that the system gives to connections. */
-  readonly port: number;
   /** The socket for targets without a frame, which this one then owns. It has the same error counts. */
   readonly plain: PortSocket;
   /** The gate of SYN packets. Default: none. */
@@ -66,9 +65,7 @@ export class SynSocket implements PortSocket<SynBatch>, HeldSocket, Arrivals {
     const { sender, route, index } = options;
     const libc = this.#opened.use(this.#libc);
     try {
-      const { port }: ReservedPort = this.#opened.use(
-        reservePort(libc, route.source, options.port),
-      );
+      const { port }: ReservedPort = this.#opened.use(reservePort(libc, route.source));
       this.port = port;
       const closing = libc.call.eventfd(0, EFD_CLOEXEC);
       if (closing < 0) throw failure(libc, "open an event");
@@ -104,6 +101,11 @@ export class SynSocket implements PortSocket<SynBatch>, HeldSocket, Arrivals {
   /** The descriptor of the packet socket that receives. */
   get socket(): number {
     return this.#tap.socket;
+  }
+
+  /** Whether a probe of a target without a frame waits for a reply. */
+  hasPending(endpoint: Endpoint): boolean {
+    return this.options.plain.hasPending?.(endpoint) ?? false;
   }
 
   get dropped(): number {

@@ -1,5 +1,5 @@
 /**
- * The room for addresses of the link in the system's table of neighbours (ARP, NDP). Of a connection to
+ * The capacity for addresses of the link in the system's table of neighbours (ARP, NDP). Of a connection to
  * an address of the link that is not in a full table, the system drops the SYN packet without an error.
  * An address that nobody has stays in the table for some seconds.
  *
@@ -16,7 +16,7 @@ import { encodeNeighbourTableRequest, type NeighbourTable } from "../netlink/rtn
  */
 const SHARE = 1 / 2;
 /** Fewer free entries in this share count as none. */
-const MIN_ROOM = 32;
+const MIN_FREE = 32;
 /** Number of connections between two readings of a full table to which they add nothing. */
 const BEHIND_GATEWAYS = 512;
 /** Number of connections in each time of {@linkcode PAUSE_MS} that add entries to a full table. */
@@ -27,7 +27,7 @@ export const PAUSE_MS = 100;
 const GROWTH = 1 / 8;
 
 /** Limits how many connections begin while they fill the table. */
-export class NeighbourRoom {
+export class NeighbourCapacity {
   /** Number of connections that may begin before the table is read again, and when they were allowed. */
   #left = 0;
   #allowed = 0;
@@ -39,7 +39,7 @@ export class NeighbourRoom {
   /**
    * Creates the limit.
    *
-   * @param read Reads the table; `undefined`: the system does not tell.
+   * @param read Reads the table; `undefined`: the system does not report it.
    */
   constructor(private readonly read: () => NeighbourTable | undefined) {}
 
@@ -62,15 +62,15 @@ export class NeighbourRoom {
     if (table === undefined) return Infinity;
     const added = table.added - this.#added >>> 0;
     this.#added = table.added;
-    const room = Math.floor(table.capacity * SHARE) - table.entries;
-    if (room >= MIN_ROOM) return room;
+    const free = Math.floor(table.capacity * SHARE) - table.entries;
+    if (free >= MIN_FREE) return free;
     if (added < this.#allowed * GROWTH) return BEHIND_GATEWAYS;
     this.#readFrom = now + PAUSE_MS;
     return TRICKLE;
   }
 }
 
-/** Reads the table of a family; `undefined`: the system does not tell. */
+/** Reads the table of a family; `undefined`: the system does not report it. */
 export function readNeighbourTable(libc: Libc, family: 4 | 6): NeighbourTable | undefined {
   try {
     const replies = requestNetlink(libc, encodeNeighbourTableRequest(family));

@@ -1,5 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { NeighbourRoom, PAUSE_MS } from "../../../../src/net/linux/connect/neighbour_room.ts";
+import {
+  NeighbourCapacity,
+  PAUSE_MS,
+} from "../../../../src/net/linux/connect/neighbour_capacity.ts";
 
 /** A table whose entries stay, and a count of its readings. */
 class Table {
@@ -7,7 +10,7 @@ class Table {
   readonly capacity = 1024;
   added = 0xffff_fffe;
   readings = 0;
-  readonly room = new NeighbourRoom(() => {
+  readonly limit = new NeighbourCapacity(() => {
     this.readings++;
     return this;
   });
@@ -15,8 +18,8 @@ class Table {
   /** Begins connections at a time while they may begin. Returns their number. */
   begin(most: number, now: number, addsEntries: boolean): number {
     for (let count = 0; count < most; count++) {
-      if (!this.room.has(now)) return count;
-      this.room.use();
+      if (!this.limit.has(now)) return count;
+      this.limit.use();
       if (!addsEntries) continue;
       this.entries++;
       this.added = this.added + 1 >>> 0;
@@ -47,12 +50,12 @@ Deno.test("connections behind gateways do not wait, also if others have filled t
   assertEquals(begun, [16, 1000, 1000]);
 });
 
-Deno.test("connections do not wait if the system does not tell", () => {
+Deno.test("connections do not wait if the system does not report the table", () => {
   let readings = 0;
-  const room = new NeighbourRoom(() => void readings++);
+  const limit = new NeighbourCapacity(() => void readings++);
   for (let i = 0; i < 10_000; i++) {
-    assert(room.has(0));
-    room.use();
+    assert(limit.has(0));
+    limit.use();
   }
   assertEquals(readings, 1);
 });

@@ -14,16 +14,16 @@ export {
   serverId,
   type ServerRecord,
 } from "./core/record.ts";
-export * from "./core/schema.ts";
+export { fieldSchema, type JsonSchema, recordSchema } from "./core/schema.ts";
 export type {
   CommonOptions,
   InquiryOptions,
   ScanOrWatchOptions,
 } from "./library/common_options.ts";
-export * from "./library/lan.ts";
-export * from "./library/query.ts";
-export * from "./library/scan.ts";
-export * from "./library/watch.ts";
+export { lan, type LanOptions } from "./library/lan.ts";
+export { query, type QueryOptions } from "./library/query.ts";
+export { scan } from "./library/scan.ts";
+export { watch } from "./library/watch.ts";
 export type { Change, WatchEvent } from "./store/events/watch_event.ts";
 export type { ScanOptions } from "./library/scan_options.ts";
 export type { WatchOptions } from "./library/watch_options.ts";

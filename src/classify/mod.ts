@@ -82,7 +82,7 @@ interface Claim {
  * @example
  * ```ts
  * import { classify } from "blocksweep/protocols";
- * import { emptyRecord } from "blocksweep/scan";
+ * import { emptyRecord } from "blocksweep/records";
  * import { assertEquals } from "@std/assert";
  *
  * const facts = { header: "splitnum", brand: "Velocity", values: { game_id: "MINECRAFT" } };

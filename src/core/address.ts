@@ -127,7 +127,6 @@ const ZONE = /^[\w.:@+-]{1,64}$/;
  *
  * @example
  * ```ts
- * import { parseHost } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(parseHost("fe80::1%eth0"), { address: 0xfe80n << 112n | 1n, zone: "eth0" });

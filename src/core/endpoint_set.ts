@@ -24,7 +24,7 @@ const LOAD = 1 / 2;
  *
  * @example
  * ```ts
- * import { EndpointSet, Endpoints } from "blocksweep/targets";
+ * import { Endpoints } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const set = new EndpointSet(crypto.getRandomValues(new Uint32Array(1))[0]);

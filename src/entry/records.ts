@@ -15,5 +15,15 @@
  *
  * @module
  */
-export * from "../core/record.ts";
-export * from "../core/schema.ts";
+export {
+  emptyRecord,
+  type Facts,
+  type FactValue,
+  type Field,
+  FIELDS,
+  type FieldType,
+  type Plugin,
+  serverId,
+  type ServerRecord,
+} from "../core/record.ts";
+export { fieldSchema, type JsonSchema, recordSchema } from "../core/schema.ts";

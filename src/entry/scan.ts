@@ -157,3 +157,6 @@ export * from "../targets/token.ts";
 export type { Mark } from "../sweep/mark_history.ts";
 export type { WatchSpan } from "../store/uptime/watch_spans.ts";
 export * from "../watch/mod.ts";
+export type { HostFilterMemory } from "../targets/host_filter.ts";
+export type { SpaceData } from "../targets/space.ts";
+export type { NamedService } from "../targets/srv.ts";

@@ -30,24 +30,48 @@
  * @module
  */
 export {
-  DEFAULT_SPEED,
-  type DefaultSpeed,
-  defaultSpeed,
-  LOOPBACK_SPEED,
-} from "../app/settings/defaults.ts";
-export * from "../core/address.ts";
-export * from "../core/endpoint_set.ts";
-export * from "../core/endpoints.ts";
-export * from "../targets/host_filter.ts";
-export * from "../targets/shipped_lists.ts";
-export * from "../targets/compose.ts";
-export * from "../targets/density.ts";
+  type Address,
+  type Endpoint,
+  family,
+  formatAddress,
+  formatEndpoint,
+  parseAddress,
+  parseEndpoint,
+} from "../core/address.ts";
+export { Endpoints } from "../core/endpoints.ts";
+export {
+  compose,
+  type Exclusions,
+  type Inclusion,
+  segmentsOf,
+  type TargetGroup,
+  type Targets,
+} from "../targets/compose.ts";
 export { RangeBudget } from "../targets/octet_ranges.ts";
-export * from "../targets/parse.ts";
-export { parseShard, Parts, type Shard } from "../targets/parts.ts";
-export * from "../targets/permission.ts";
-export * from "../targets/permutation.ts";
-export * from "../targets/ports.ts";
-export * from "../targets/ranges.ts";
-export * from "../targets/space.ts";
-export * from "../targets/srv.ts";
+export {
+  type NameTarget,
+  parseRangeList,
+  parseTarget,
+  parseTargetList,
+  type RangeTarget,
+  type Target,
+} from "../targets/parse.ts";
+export { parseShard, type Shard } from "../targets/parts.ts";
+export { permissionNeeded } from "../targets/permission.ts";
+export { parsePorts, type Ports } from "../targets/ports.ts";
+export { type Range, RangeSet } from "../targets/ranges.ts";
+export {
+  isLocalName,
+  neverProbedRanges,
+  optOutCheck,
+  privateRanges,
+  type ReasonedRange,
+} from "../targets/shipped_lists.ts";
+export {
+  type ProbeSpace,
+  type Segment,
+  type SpaceOptions,
+  type TargetOrder,
+  TargetSpace,
+} from "../targets/space.ts";
+export type { Service, ServiceFinder } from "../targets/srv.ts";

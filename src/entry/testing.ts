@@ -4,18 +4,12 @@
  *
  * @module
  */
-export * from "../fleet/manifest.ts";
-export { type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
-export * from "../fleet/random.ts";
-export type { Certificate } from "../fleet/simulate/network/certificate.ts";
-export * from "../fleet/simulate/responder.ts";
-export type { WitnessLine } from "../fleet/witness_log.ts";
-export * from "../testing/fake_network.ts";
-export * from "../testing/fake_streams.ts";
+export type { Label, ManifestEntry, Truth } from "../fleet/manifest.ts";
+export type { Faults } from "../fleet/simulate/network/faults.ts";
 export {
   type SimulatedFleetPlan,
   SimulatedNetwork,
   type SimulatedNetworkOptions,
   type SimulatedServerPlan,
 } from "../testing/simulated_network.ts";
-export * from "../testing/start_fleet.ts";
+export { type StartedFleet, startFleet } from "../testing/start_fleet.ts";

@@ -29,7 +29,7 @@ export interface HostFilterMemory {
  *
  * @example
  * ```ts
- * import { Endpoints, HostFilter } from "blocksweep/targets";
+ * import { Endpoints } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const filter = new HostFilter(crypto.getRandomValues(new Uint32Array(1))[0]);

@@ -79,7 +79,6 @@ export function parseTarget(text: string): Target {
  *
  * @example
  * ```ts
- * import { parseTargets } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(parseTargets("10.0.0-1.1-254").map((one) => "range" in one && one.range), [

@@ -23,7 +23,6 @@ export interface Shard {
  *
  * @example
  * ```ts
- * import { parseShard } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(parseShard("2/4"), { index: 2, count: 4 });
@@ -68,7 +67,7 @@ const PARTS_TWEAK = -2;
  *
  * @example The two parts of three networks, without a seed
  * ```ts
- * import { compose, formatAddress, Parts } from "blocksweep/targets";
+ * import { compose, formatAddress } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const range = { start: 0x0a000000, end: 0x0a000204 }; // 10.0.0.0 to 10.0.2.3

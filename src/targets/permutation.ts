@@ -22,7 +22,6 @@ export const MAX_POSITIONS = 2 ** 48;
  *
  * @example
  * ```ts
- * import { Permutation } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const order = new Permutation(1000, 7);

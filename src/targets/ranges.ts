@@ -81,7 +81,11 @@ export class RangeSet<T extends Address> implements Iterable<Range<T>> {
     return size + BigInt(ipv4);
   }
 
-  /** An index of the addresses by position, which is made at the first use. */
+  /**
+   * An index of the addresses by position, which is made at the first use.
+   *
+   * @internal
+   */
   get index(): RangeIndex<T> {
     return this.#index ??= new RangeIndex(this);
   }

@@ -74,7 +74,7 @@ export function isLocalName(name: string): boolean {
  *
  * @example
  * ```ts
- * import { parseAddress, refusedFromName } from "blocksweep/targets";
+ * import { parseAddress } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const router = parseAddress("192.168.1.1")!;

@@ -35,7 +35,11 @@ export interface TargetOrder {
 export interface ProbeSpace {
   /** Number of endpoints that are visited. */
   readonly size: number;
-  /** The space as plain data for sender threads; `undefined`: only the main thread computes it. */
+  /**
+   * The space as plain data for sender threads; `undefined`: only the main thread computes it.
+   *
+   * @internal
+   */
   readonly data?: SpaceData;
   /** Writes the endpoint at a position, 0 to `size` - 1, into an object. */
   at(position: number, target: Endpoint): void;
@@ -158,13 +162,21 @@ export class TargetSpace implements ProbeSpace {
     }
   }
 
-  /** Creates the space that {@linkcode data} of another thread describes. */
+  /**
+   * Creates the space that {@linkcode data} of another thread describes.
+   *
+   * @internal
+   */
   static of({ segments, order }: SpaceData): TargetSpace {
     const all = segments.map(({ bounds, ports }) => ({ addresses: rangesOf(bounds), ports }));
     return new TargetSpace(all, order);
   }
 
-  /** The space as plain data. */
+  /**
+   * The space as plain data.
+   *
+   * @internal
+   */
   get data(): SpaceData {
     const segments = this.#all.map(({ addresses, ports }) => ({
       bounds: [...addresses].flatMap(({ start, end }) => [start, end]),

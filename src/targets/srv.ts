@@ -47,7 +47,6 @@ export interface NamedService {
  *
  * @example
  * ```ts
- * import { requestText } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(requestText("play.example.org"), "play.example.org");
@@ -75,7 +74,6 @@ export function serviceName(name: string): string {
  *
  * @example
  * ```ts
- * import { chooseService } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(chooseService([

@@ -121,9 +121,17 @@ function rangeOf(text: string): Range {
  * ```
  */
 export class SimulatedNetwork implements Network {
-  /** The UDP part of the network: faults, and a log of datagrams. */
+  /**
+   * The UDP part of the network: faults, and a log of datagrams.
+   *
+   * @internal
+   */
   readonly datagrams: FakeNetwork;
-  /** The TCP part of the network: faults, and a log of connections. */
+  /**
+   * The TCP part of the network: faults, and a log of connections.
+   *
+   * @internal
+   */
   readonly streams: FakeStreams;
   /** Addresses that were recorded as opted out. */
   readonly optedOut: Address[] = [];

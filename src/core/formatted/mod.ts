@@ -1,7 +1,5 @@
 /**
- * Minecraft's formatted text. Section signs and JSON components are parsed into text runs. Text
- * runs are formatted as plain text, for a terminal, for a web page, or as section signs. No
- * function throws, and all take time linear in their input.
+ * Minecraft's formatted text: `src/entry/formatted.ts` describes it.
  *
  * @module
  */

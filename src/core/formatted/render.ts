@@ -129,7 +129,7 @@ export function formatHtml(runs: readonly TextRun[]): string {
  * import * as formatted from "blocksweep/formatted";
  * import { assertEquals } from "@std/assert";
  *
- * assertEquals(formatted.classedRuns(formatted.parseFormatted("§l<Hi>")), [
+ * assertEquals(classedRuns(formatted.parseFormatted("§l<Hi>")), [
  *   { text: "<Hi>", classes: "mc-l" },
  * ]);
  * ```

@@ -13,7 +13,7 @@ import { Demultiplexer } from "../net/demultiplexer.ts";
 import { Throttle } from "../net/throttle.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { ProbeWindow } from "../sweep/probe_window.ts";
-import { AskedPorts } from "../sweep/ports/asked_ports.ts";
+import { FoundPorts } from "../sweep/ports/found_ports.ts";
 import type { PortReceiver } from "../sweep/ports/port_receiver.ts";
 import { Receiver, type ReceiverOptions } from "../sweep/receiver.ts";
 import { familiesOf } from "../targets/compose.ts";
@@ -148,9 +148,13 @@ function makeStages(
   const connections = new ScanConnections(options, tables, throttle);
   const probing = { sockets, throttle, window, skipped, sightings, lossAndRate };
   const seed = seedOf(io.random);
-  const asked = new AskedPorts(plan.tcpKinds.map(({ protocol }) => protocol), seed, tables.filter);
+  const foundPorts = new FoundPorts(
+    plan.tcpKinds.map(({ protocol }) => protocol),
+    seed,
+    tables.filter,
+  );
   const queries = new PortQueries(options, tables, {
-    ...{ connections, asked, admission, optOuts },
+    ...{ connections, foundPorts, admission, optOuts },
     isPending: (peer) => ports.isPending(peer),
   });
   const connecting = {
@@ -158,7 +162,7 @@ function makeStages(
     throttle,
     window: new ProbeWindow(ports.sockets),
     skipped: new SkippedTargets(tables, [], found),
-    ...{ asked, queries, sightings, lossAndRate },
+    ...{ foundPorts, queries, sightings, lossAndRate },
   };
   const rows = write;
   const interviewing = { demultiplexer, connections, queries, sightings, optOuts };
@@ -174,7 +178,7 @@ function makeStages(
       sightings: admission,
       optOuts,
     }),
-    portReceiver: ports.receiver({ asked, queries, lossAndRate, window: connecting.window }),
+    portReceiver: ports.receiver({ foundPorts, queries, lossAndRate, window: connecting.window }),
     queries,
     sightings,
     optOuts,

@@ -201,7 +201,7 @@ export class PortQueries {
     this.#leave(query);
     this.#end(query);
     if (this.#deferred.add(name, { endpoint, protocol, number, onFinished })) return true;
-    this.#parts.asked.delete(endpoint, protocol);
+    this.#parts.foundPorts.delete(endpoint, protocol);
     this.#options.io.state.tcp.counts.unqueried++;
     onFinished();
     return true;

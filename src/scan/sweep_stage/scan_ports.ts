@@ -8,7 +8,7 @@ import { DialedPorts } from "../../net/dialed_ports.ts";
 import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
 import type { ReceiverCapacity } from "../../net/socket.ts";
 import { STREAM_LIMITS } from "../../net/stream_link.ts";
-import type { AskedPorts } from "../../sweep/ports/asked_ports.ts";
+import type { FoundPorts } from "../../sweep/ports/found_ports.ts";
 import { PortReceiver } from "../../sweep/ports/port_receiver.ts";
 import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { ReplyWait } from "../../sweep/ports/reply_wait.ts";
@@ -21,7 +21,7 @@ import type { LossAndRate } from "./loss_and_rate.ts";
 
 /** The parts of the scan that get the replies. */
 export interface PortReplyParts {
-  readonly asked: AskedPorts;
+  readonly foundPorts: FoundPorts;
   readonly queries: PortQueries;
   readonly lossAndRate: LossAndRate;
   readonly window: ProbeWindow;
@@ -55,7 +55,7 @@ export class ScanPorts implements AsyncDisposable {
   }
 
   /** Makes the receiver of the replies. */
-  receiver({ asked, queries, lossAndRate, window }: PortReplyParts): PortReceiver {
+  receiver({ foundPorts, queries, lossAndRate, window }: PortReplyParts): PortReceiver {
     const { io: { clock, state } } = this.#options;
     const { tokens, probed, optedOut } = this.#tables;
     return new PortReceiver({
@@ -63,7 +63,7 @@ export class ScanPorts implements AsyncDisposable {
       tokens,
       targets: probed,
       optedOut,
-      asked,
+      foundPorts,
       clock,
       counts: state.tcp.counts,
       canaries: lossAndRate.portCanaries,

@@ -6,7 +6,7 @@
  */
 import type { PortSocket } from "../../net/port_socket.ts";
 import type { Throttle } from "../../net/throttle.ts";
-import type { AskedPorts } from "../../sweep/ports/asked_ports.ts";
+import type { FoundPorts } from "../../sweep/ports/found_ports.ts";
 import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
 import { KEPT_MARKS_MS, type Pass, type PassProgress, runRepeatedly } from "../../sweep/passes.ts";
 import type { ProbeWindow } from "../../sweep/probe_window.ts";
@@ -32,7 +32,7 @@ export interface TcpSweepParts {
   /** The targets that are skipped, apart from open ports. */
   readonly skipped: SkippedTargets;
   /** The open ports that no pass probes again. */
-  readonly asked: AskedPorts;
+  readonly foundPorts: FoundPorts;
   /** The open ports that are queried; the sweep waits while there are too many. */
   readonly queries: Pick<PortQueries, "isFull" | "size" | "onlyDeferred">;
   /** The queue of sightings; the sweep waits while it is full. */
@@ -153,7 +153,7 @@ export class TcpSweep {
   ): Omit<SweepOptions, "passes" | "from" | "signal" | "cooldownMs"> {
     const { order, io: { clock, threads, state } } = this.#options;
     const { tokens, filter, stop } = this.#tables;
-    const { sockets, throttle, window, skipped, asked, queries, sightings, lossAndRate } =
+    const { sockets, throttle, window, skipped, foundPorts, queries, sightings, lossAndRate } =
       this.#parts;
     return {
       kinds: this.#plan.tcpKinds,
@@ -170,7 +170,7 @@ export class TcpSweep {
       skipsCooldown: () => stop.skipsCooldown,
       filter,
       skip: (targets, i, protocol) =>
-        asked.hasAt(targets, i, protocol) || skipped.hasAt(targets, i, protocol),
+        foundPorts.hasAt(targets, i, protocol) || skipped.hasAt(targets, i, protocol),
       mayProbeAgain: () => state.inspecting > 0 || queries.size > 0,
       isBusy: () => state.inspecting > 0 || queries.size > 0,
       backlogged: () => sightings.isFull || queries.isFull,

@@ -9,7 +9,7 @@ import type { Clock } from "../../net/clock.ts";
 import type { PortReply } from "../../net/port_socket.ts";
 import type { Stream } from "../../net/stream.ts";
 import type { Tokens } from "../../targets/token.ts";
-import type { AskedPorts } from "./asked_ports.ts";
+import type { FoundPorts } from "./found_ports.ts";
 import type { Canaries } from "../canaries/canaries.ts";
 import { type ProbeKind, stampClock } from "../probe_kind.ts";
 import type { ProbeWindow } from "../probe_window.ts";
@@ -54,7 +54,7 @@ export interface PortReceiverOptions {
   /** The endpoints that the scan probes. */
   readonly targets: TargetLookup;
   /** The open ports that were found. */
-  readonly asked: AskedPorts;
+  readonly foundPorts: FoundPorts;
   /** The clock that the probes were stamped by. */
   readonly clock: Clock;
   /** The counters to increment. */
@@ -125,8 +125,8 @@ export class PortReceiver {
     from: Endpoint,
     sentAt: number | undefined,
   ): void {
-    const { counts, asked, onOpen } = this.#options;
-    const added = asked.add(from, protocol);
+    const { counts, foundPorts, onOpen } = this.#options;
+    const added = foundPorts.add(from, protocol);
     counts[added === undefined ? "duplicate" : "open"]++;
     if (added === undefined) return stream?.[Symbol.dispose]();
     onOpen({ endpoint: { ...from }, protocol, stream }, added === "new" ? sentAt : undefined);

@@ -1,11 +1,11 @@
-/** Covers src/net/port_socket.ts, src/sweep/ports/asked_ports.ts and src/sweep/ports/port_receiver.ts. */
+/** Covers src/net/port_socket.ts, src/sweep/ports/found_ports.ts and src/sweep/ports/port_receiver.ts. */
 import { assertEquals } from "@std/assert";
 import type { Address, Endpoint } from "../../../src/core/address.ts";
 import { Endpoints } from "../../../src/core/endpoints.ts";
 import type { PortReply } from "../../../src/net/port_socket.ts";
 import type { Stream } from "../../../src/net/stream.ts";
 import { SYN_PROBE } from "../../../src/protocols/syn_probe.ts";
-import { AskedPorts } from "../../../src/sweep/ports/asked_ports.ts";
+import { FoundPorts } from "../../../src/sweep/ports/found_ports.ts";
 import { noPorts, type OpenPort, PortReceiver } from "../../../src/sweep/ports/port_receiver.ts";
 import type { ProbeKind } from "../../../src/sweep/probe_kind.ts";
 import { Tokens } from "../../../src/targets/token.ts";
@@ -22,7 +22,7 @@ const CANARY_TOKEN = 77;
 function newReceiver() {
   const clock = new FakeNetwork(1);
   const counts = noPorts();
-  const asked = new AskedPorts(["slp", "nethernet"], 5);
+  const foundPorts = new FoundPorts(["slp", "nethernet"], 5);
   const [opened, closed, canaries, roundTrips]: [
     (readonly [OpenPort, number | undefined])[],
     Stream[],
@@ -38,7 +38,7 @@ function newReceiver() {
         (address as number) >>> 8 === 0x7f0000 && port === (protocol === "slp" ? 25565 : 19132),
       hasHost: () => true,
     },
-    asked,
+    foundPorts,
     clock,
     counts,
     canaries: {
@@ -68,7 +68,7 @@ function newReceiver() {
       ...{ state: "open", token: TOKENS.of(kind.kind, from), clock: undefined, stream: undefined },
       ...reply,
     }, from);
-  return { clock, counts, asked, opened, closed, canaries, roundTrips, newStream, receive };
+  return { clock, counts, foundPorts, opened, closed, canaries, roundTrips, newStream, receive };
 }
 
 Deno.test("PortReceiver passes on the first reply of an open port, with its connection and time", async () => {
@@ -89,9 +89,9 @@ Deno.test("PortReceiver passes on the first reply of an open port, with its conn
 });
 
 Deno.test("PortReceiver counts a port that was removed as open again, without the time of its probe", () => {
-  const { clock, counts, asked, opened, receive } = newReceiver();
+  const { clock, counts, foundPorts, opened, receive } = newReceiver();
   receive(SERVER, { clock: Math.floor(clock.now() * 1000) });
-  asked.delete(SERVER, "slp");
+  foundPorts.delete(SERVER, "slp");
   receive(SERVER, { clock: Math.floor(clock.now() * 1000) });
   assertEquals(opened.map(([, sentAt]) => sentAt), [clock.now(), undefined]);
   assertEquals(counts.open, 2);
@@ -136,11 +136,14 @@ Deno.test("PortReceiver closes what an address that opted out opens, and counts 
   assertEquals([opened, closed.length, counts], [[], 1, noPorts()]);
 });
 
-Deno.test("AskedPorts keeps the ports of each protocol apart", () => {
-  const asked = new AskedPorts(["slp", "nethernet"], 5);
+Deno.test("FoundPorts keeps the ports of each protocol apart", () => {
+  const foundPorts = new FoundPorts(["slp", "nethernet"], 5);
   const list = Endpoints.of(SERVER);
-  assertEquals([asked.add(SERVER, "slp"), asked.add(SERVER, "slp")], ["new", undefined]);
-  assertEquals([asked.hasAt(list, 0, "slp"), asked.hasAt(list, 0, "nethernet")], [true, false]);
-  asked.delete(SERVER, "slp");
-  assertEquals([asked.hasAt(list, 0, "slp"), asked.add(SERVER, "slp")], [false, "again"]);
+  assertEquals([foundPorts.add(SERVER, "slp"), foundPorts.add(SERVER, "slp")], ["new", undefined]);
+  assertEquals([foundPorts.hasAt(list, 0, "slp"), foundPorts.hasAt(list, 0, "nethernet")], [
+    true,
+    false,
+  ]);
+  foundPorts.delete(SERVER, "slp");
+  assertEquals([foundPorts.hasAt(list, 0, "slp"), foundPorts.add(SERVER, "slp")], [false, "again"]);
 });

@@ -8,7 +8,7 @@ import type { Outcome, Sighting } from "../../../core/record.ts";
 import { isExhausted } from "../../../inspect/run_interview.ts";
 import { isKnownFor } from "../../../protocols/declared_facts.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import type { AskedPorts } from "../../../sweep/ports/asked_ports.ts";
+import type { FoundPorts } from "../../../sweep/ports/found_ports.ts";
 import type { OptOutRecorder } from "../../opt_outs/opt_out_recorder.ts";
 import type { ScanSetup } from "../../scan_setup.ts";
 import type { ScanTables } from "../../scan_tables.ts";
@@ -17,7 +17,7 @@ import type { SightingAdmission } from "../sighting_admission.ts";
 /** The parts of the scan that get the outcomes. */
 export interface PortOutcomeParts {
   /** The open ports that no pass probes again. */
-  readonly asked: AskedPorts;
+  readonly foundPorts: FoundPorts;
   /** Queues each server that replied, with its status. */
   readonly admission: Pick<SightingAdmission, "push">;
   /** Records opt-outs. */
@@ -66,7 +66,7 @@ export class PortOutcomes {
     // packets were lost. One that accepted, but did not reply, is not queried again: TCP repeats lost
     // packets.
     if (CLOSED.has(outcome.why) || outcome.why === "timeout" || isExhausted(outcome)) {
-      this.parts.asked.delete(endpoint, protocol);
+      this.parts.foundPorts.delete(endpoint, protocol);
     }
     if (isExhausted(outcome)) return void this.tables.uninspected.add(endpoint, onFinished);
     counts[CLOSED.has(outcome.why) ? "closed" : "unresponsive"]++;

@@ -8,7 +8,7 @@ import { type AddedAddresses, EndpointSet } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 
 /** Open ports that no pass of a protocol probes again. */
-export class AskedPorts {
+export class FoundPorts {
   readonly #byProtocol: ReadonlyMap<string, EndpointSet>;
   /** Those that were removed. */
   readonly #removed: ReadonlyMap<string, EndpointSet>;

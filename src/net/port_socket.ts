@@ -51,6 +51,12 @@ export interface PortSocket<B extends Batch = Batch> extends ProbeSocket<B> {
   listen(receiver: PortReplyReceiver, capacity?: ReceiverCapacity): Promise<void>;
 }
 
+/**
+ * The longest time for a reply to a SYN packet of a sweep, milliseconds. A system repeats the packet of a
+ * connection after a second: a target without a reply gets one packet.
+ */
+export const SWEEP_WAIT_MS = 900;
+
 /** The time for a reply to a SYN packet. It follows the round trips that are measured. */
 export interface PortWait {
   /** Milliseconds, below the second after which systems repeat a SYN packet. */

@@ -23,8 +23,6 @@ import type { Throttle } from "./throttle.ts";
 export interface StreamLimits {
   /** Time to accept a connection. */
   readonly connectMs: number;
-  /** Time to accept a connection of a sweep. */
-  readonly sweepConnectMs: number;
   /**
    * Time for the first byte of a reply. A request waits for four fifths of it; after a request without
    * a reply, those on other connections wait for one fifth. A TLS handshake counts as waiting of the
@@ -37,14 +35,9 @@ export interface StreamLimits {
   readonly maxBytes: number;
 }
 
-/**
- * The time limits are those of real clients, but for sweeps: their connections end before the system
- * repeats the SYN packet, so that a target without a reply gets one packet. The limit on bytes is many
- * times the size of a usual status.
- */
+/** The time limits are those of real clients. The limit on bytes is many times the size of a usual status. */
 export const STREAM_LIMITS: StreamLimits = {
   connectMs: 3000,
-  sweepConnectMs: 900,
   firstByteMs: 5000,
   totalMs: 10_000,
   maxBytes: 2 * 1024 * 1024,
@@ -59,11 +52,6 @@ const SYN_REPEATED_MS = [1, 2, 3, 4, 5, 7, 11, 19, 35, 67].map((seconds) => 1000
 /** When the system repeats the SYN packet of a connection that is not accepted in a time, milliseconds. */
 function synRepeats(connectMs: number): number[] {
   return SYN_REPEATED_MS.filter((ms) => ms <= connectMs);
-}
-
-/** Number of packets that a connection makes if it is not accepted in a time, milliseconds. */
-export function synPackets(connectMs: number): number {
-  return 1 + synRepeats(connectMs).length;
 }
 
 /**

@@ -118,6 +118,8 @@ export interface ScanLimits {
    * need none. Default: as many as `connections`.
    */
   readonly pendingProbes?: number;
+  /** Maximum time for a reply to a probe over TCP, milliseconds. Default: 900. */
+  readonly portWaitMs?: number;
   /** Timeouts and size limit of connections. Default: those of real clients. */
   readonly streamLimits?: StreamLimits;
   /** Maximum number of open sockets that serve one interview each. Default: no limit. */

@@ -6,7 +6,6 @@ import {
   STREAM_LIMITS,
   StreamLink,
   type StreamLinkOptions,
-  synPackets,
 } from "../../src/net/stream_link.ts";
 import { CAP_PERIOD_MS } from "../../src/net/caps.ts";
 import { Throttle } from "../../src/net/throttle.ts";
@@ -170,15 +169,14 @@ Deno.test("StreamLink.renew() sends the next request over a new connection", asy
 });
 
 Deno.test("SYN packets that the system repeats count when it repeats them, until the wait ends", async () => {
-  const cases = [[900, 1, 1], [1500, 2, 2], [2999, 3, 3], [6500, 6, 6], [20_000, 9, 9]];
-  for (const [connectMs, granted, packets] of cases) {
+  for (const [connectMs, packets] of [[900, 1], [1500, 2], [2999, 3], [6500, 6], [20_000, 9]]) {
     const { network, options } = open({ door: "timeout" });
     await network.run((async () => {
       const { throttle } = options;
       throttle.reserve(PEER.address, network.now()); // as the caller of dial() does
       const limits = { ...STREAM_LIMITS, connectMs };
       assertEquals(await dial(PEER, { ...options, limits }), "timeout");
-      assertEquals([throttle.granted, synPackets(connectMs)], [granted, packets], `${connectMs}`);
+      assertEquals(throttle.granted, packets, `${connectMs}`);
     })());
     assertEquals(network.now() - 1000, connectMs);
   }

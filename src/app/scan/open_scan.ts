@@ -79,7 +79,7 @@ export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<
     ),
     files: needed,
   };
-  const probeMs = engine.route === undefined ? limits.streamLimits.sweepConnectMs : undefined;
+  const probeMs = engine.route === undefined ? limits.portWaitMs : undefined;
   const capacity = await capacityFor(targets, options, needs, probeMs, scan.report);
   return { sockets, capacity };
 }

@@ -191,13 +191,13 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
 
 /** The amount of work of a scan. */
 function workOf({ plan, limits, adaptive, selection: { order } }: PreparedScan): ScanWork {
-  const { cooldownMs, maxRuntimeMs, streamLimits } = limits;
+  const { cooldownMs, maxRuntimeMs, portWaitMs } = limits;
   const budgetMs = adaptive !== undefined && "ms" in adaptive.budget
     ? adaptive.budget.ms
     : Infinity;
   const times = {
     cooldown: cooldownMs / 1000,
-    connect: streamLimits.sweepConnectMs / 1000,
+    connect: portWaitMs / 1000,
     maxRuntime: Math.min(maxRuntimeMs, budgetMs) / 1000,
   };
   return plan.adaptive === undefined

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { SWEEP_WAIT_MS } from "../../net/port_socket.ts";
 import type { Limits } from "../../net/throttle.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
@@ -16,7 +17,7 @@ import { family } from "../../core/address.ts";
 /** The limits of a scan that do not depend on free descriptors. */
 export type ChosenLimits =
   & Omit<ScanLimits, "connections" | "pendingProbes" | "exclusiveSockets">
-  & Required<Pick<ScanLimits, "streamLimits" | "maxRuntimeMs">>;
+  & Required<Pick<ScanLimits, "streamLimits" | "portWaitMs" | "maxRuntimeMs">>;
 
 /** The options from which limits are computed. */
 export type LimitOptions =
@@ -52,6 +53,7 @@ export function scanLimits(
     timeoutMs: timeout ?? DEFAULTS.timeoutMs,
     cooldownMs: options.cooldown ?? defaults.cooldownMs,
     streamLimits: streamLimits(timeout),
+    portWaitMs: Math.min(timeout ?? Infinity, SWEEP_WAIT_MS),
     maxResults: options.maxResults ?? Infinity,
     maxRuntimeMs: options.maxRuntime ?? Infinity,
   };
@@ -76,19 +78,16 @@ const PENDING_UNLIMITED = 1024;
 
 /**
  * Maximum number of connections of a sweep that wait to be accepted: as many as begin at the rate limit
- * within `sweepConnectMs`.
+ * within `portWaitMs`.
  */
 export function pendingProbes(
-  { streamLimits: { sweepConnectMs }, ...rates }: Pick<
-    ChosenLimits,
-    "streamLimits" | "rates" | "autoRate"
-  >,
+  { portWaitMs, ...rates }: Pick<ChosenLimits, "portWaitMs" | "rates" | "autoRate">,
   engine: EngineName,
 ): number {
   const { rate } = fastest(rates);
   const needed = rate === undefined
     ? PENDING_UNLIMITED
-    : Math.ceil(SPARE_PENDING * rate * sweepConnectMs / 1000);
+    : Math.ceil(SPARE_PENDING * rate * portWaitMs / 1000);
   return Math.min(MAX_PENDING[engine], needed);
 }
 
@@ -97,14 +96,12 @@ const AUTO_START = 1000;
 
 /**
  * Time limits of connections: those of real clients; with `--timeout`, its value for the connection
- * and for the first byte, and twice its value in total. Connections of a sweep wait for at most 900 ms:
- * the system would repeat their SYN packets after a second.
+ * and for the first byte, and twice its value in total.
  */
 export function streamLimits(timeoutMs: number | undefined): StreamLimits {
   if (timeoutMs === undefined) return STREAM_LIMITS;
-  const sweepConnectMs = Math.min(timeoutMs, STREAM_LIMITS.sweepConnectMs);
   const [connectMs, firstByteMs, totalMs] = [timeoutMs, timeoutMs, 2 * timeoutMs];
-  return { ...STREAM_LIMITS, connectMs, sweepConnectMs, firstByteMs, totalMs };
+  return { ...STREAM_LIMITS, connectMs, firstByteMs, totalMs };
 }
 
 /** Sizes on Ethernet, bytes: preamble, header with checksum, and the gap after a frame. */

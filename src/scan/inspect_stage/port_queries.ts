@@ -10,6 +10,7 @@ import type { Outcome } from "../../core/record.ts";
 import { queryWithRetries } from "../../inspect/run_interview.ts";
 import { sleep } from "../../net/clock.ts";
 import type { Stream } from "../../net/stream.ts";
+import { SWEEP_WAIT_MS } from "../../net/port_socket.ts";
 import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
 import type { OpenPort } from "../../sweep/ports/port_receiver.ts";
 import { nonceOf } from "../random_numbers.ts";
@@ -350,7 +351,8 @@ export class PortQueries {
     const { limits } = this.#parts.connections.link;
     if (this.#networks.of(address) === undefined) return limits;
     const firstByteMs = Math.min(limits.firstByteMs, DEFERRED_BYTE_MS);
-    return { ...limits, connectMs: limits.sweepConnectMs, firstByteMs };
+    const { portWaitMs: connectMs = SWEEP_WAIT_MS } = this.#options.limits;
+    return { ...limits, connectMs, firstByteMs };
   }
 
   /** Judges the outcome of a query, and counts it for the network of the port. */

@@ -45,7 +45,6 @@ const NET_RATE = 200;
  */
 const LIMITS: StreamLimits = {
   connectMs: 1500,
-  sweepConnectMs: 1500,
   firstByteMs: 3000,
   totalMs: 5000,
   maxBytes: 2 * 1024 * 1024,

@@ -5,9 +5,8 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import { DialedPorts } from "../../net/dialed_ports.ts";
-import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
+import { type PortSocket, type PortSocketOptions, SWEEP_WAIT_MS } from "../../net/port_socket.ts";
 import type { ReceiverCapacity } from "../../net/socket.ts";
-import { STREAM_LIMITS } from "../../net/stream_link.ts";
 import type { FoundPorts } from "../../sweep/ports/found_ports.ts";
 import { PortReceiver } from "../../sweep/ports/port_receiver.ts";
 import type { ProbeWindow } from "../../sweep/probe_window.ts";
@@ -42,7 +41,7 @@ export class ScanPorts implements AsyncDisposable {
     this.#plan = plan;
     this.#tables = tables;
     const { targets: { addresses }, limits, io } = options;
-    const wait = this.#wait = new ReplyWait((limits.streamLimits ?? STREAM_LIMITS).sweepConnectMs);
+    const wait = this.#wait = new ReplyWait(limits.portWaitMs ?? SWEEP_WAIT_MS);
     const { pendingProbes = limits.connections } = limits;
     const { clock, gate, dialer, openPorts } = io;
     const { shortage } = tables;

@@ -1,8 +1,7 @@
 /** Covers src/app/scan/scan_rates.ts. */
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
-import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
-import { pendingProbes, streamLimits, wireSize } from "../../../src/app/scan/scan_rates.ts";
+import { pendingProbes, wireSize } from "../../../src/app/scan/scan_rates.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
 import { compose } from "../../../src/targets/compose.ts";
@@ -80,7 +79,7 @@ Deno.test("the limits of time and number have defaults, and options replace them
 Deno.test("as many probes over TCP are pending as the rate needs", () => {
   const of = (rate: number | undefined, engine: EngineName = "portable", more = {}) =>
     pendingProbes({
-      streamLimits: STREAM_LIMITS,
+      portWaitMs: 900,
       rates: { rate, netRate: undefined, hostRate: undefined },
       ...more,
     }, engine);
@@ -88,6 +87,8 @@ Deno.test("as many probes over TCP are pending as the rate needs", () => {
   assertEquals(of(undefined), 1024);
   assertEquals([of(1e6), of(1e6, "udp"), of(1e6, "packet")], [16_384, 60_000, 60_000]);
   assertEquals(of(1000, "udp", { autoRate: { most: 5000 } }), 5400);
-  assertEquals(of(1000, "udp", { streamLimits: streamLimits(3000) }), 1080);
-  assertEquals(of(1000, "udp", { streamLimits: streamLimits(500) }), 600);
+  assertEquals(of(1000, "udp", { portWaitMs: 500 }), 600);
+  const waits = [[], ["--timeout", "3s"], ["--timeout", "500ms"]];
+  const times = waits.map((args) => limitsOf("10.0.0.0/24", ...args).portWaitMs);
+  assertEquals(times, [900, 900, 500]);
 });

@@ -1,6 +1,6 @@
 /**
- * Probes of TCP ports by connections of a dialer, without raw sockets or FFI. A connection that is not
- * answered in time is cancelled, which sends no packet.
+ * Probes of TCP ports by connections of a dialer, without raw sockets or FFI. A connection without a reply
+ * in time is cancelled, which sends no packet.
  *
  * @module
  */

@@ -29,8 +29,8 @@ export interface PortReply {
 export type PortReplyReceiver = (reply: PortReply, from: Endpoint) => void;
 
 /**
- * A socket whose probes are SYN packets. A probe that is not answered within `PortWait.ms` is forgotten
- * without a further packet, if the socket keeps any state of it.
+ * A socket whose probes are SYN packets. A probe without a reply within `PortWait.ms` is forgotten without a
+ * further packet, if the socket keeps any state of it.
  */
 export interface PortSocket<B extends Batch = Batch> extends ProbeSocket<B> {
   /**

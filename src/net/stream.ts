@@ -63,7 +63,7 @@ export interface Dialer {
    * Connects.
    *
    * @param signal Cancels the attempt: the result is `"cancelled"`.
-   * @param gate Is asked immediately before the system call. Default: nothing is kept back.
+   * @param gate Is tested immediately before the system call. Default: nothing is kept back.
    * @param error Gets the error code if the system ends the attempt; it is not counted in `errors` then.
    * Default: the code is counted.
    * @returns The connection, or why it failed; `"kept back"`: the gate was closed. It never throws for

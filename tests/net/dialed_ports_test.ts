@@ -297,7 +297,7 @@ Deno.test("DialedPorts does not count the wait for the receiver as a part of the
   assertEquals(replies.map(({ at, clock = 0 }) => [at, Math.round(clock / 1000)]), [[505, 500]]);
 });
 
-/** A dialer whose connections fail at once as a function says; others are not answered. */
+/** A dialer whose connections fail at once as a function returns; others get no reply. */
 function failing(
   network: FakeNetwork,
   outcome: (

@@ -9,7 +9,7 @@ import type { PortWait } from "../port_socket.ts";
 /** Connections that begin within this time share a timer and a signal, milliseconds. */
 const WAVE_MS = 20;
 
-/** Connections that end together if they are not answered. */
+/** Connections that end together if they get no reply. */
 export interface Wave {
   /** When the first of them began, milliseconds. */
   readonly at: number;

@@ -267,7 +267,7 @@ export function divide(
     const exclusiveSockets = left >= files + MANY_SOCKETS ? Infinity : Math.max(1, left - files);
     return { connections: 1, pendingProbes: 1, exclusiveSockets };
   }
-  const free = left - SPARE_DESCRIPTORS;
+  const free = left - Math.min(SPARE_DESCRIPTORS, left >> 1);
   const needed = queryDescriptors(connections) + pendingProbes;
   if (free >= needed) return { connections, pendingProbes, exclusiveSockets: Infinity };
   const forQueries = Math.max(QUERIED_PART * free, free - pendingProbes);

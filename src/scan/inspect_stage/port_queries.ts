@@ -69,8 +69,10 @@ export class PortQueries {
   /** The ports that are queried while no other one waits. */
   readonly #deferred: DeferredPorts;
   readonly #hosts = new Map<Address, HostQueries>();
-  /** The ports that wait or are queried, by the keys of their endpoints. */
-  readonly #byEndpoint = new Map<number | bigint, Query>();
+  /** The ports that wait or are queried, by endpoint and protocol. */
+  readonly #byPort = new Map<string, Query>();
+  /** Number of waiting ports with an open connection, by address. */
+  readonly #connectedTo = new Map<Address, number>();
   /** Number of waiting ports with an open connection at which no more replies are read. */
   readonly #mostConnected: number;
   /** Number of waiting ports, those of busy hosts included, and of those with an open connection. */
@@ -119,8 +121,13 @@ export class PortQueries {
     return this.isFull ? (this.#readable ??= Promise.withResolvers()).promise : undefined;
   }
 
-  /** Adds an open port, and takes over its connection. */
-  add({ endpoint, protocol, stream }: OpenPort): void {
+  /** Adds an open port, and takes over its connection, unless its host has enough of them. */
+  add({ endpoint, protocol, stream: given }: OpenPort): void {
+    const { address } = endpoint;
+    const running = this.#hosts.get(address)?.running.size ?? 0;
+    const isSurplus = running + (this.#connectedTo.get(address) ?? 0) >= MAX_OF_HOST;
+    if (isSurplus) given?.[Symbol.dispose](); // the query opens another one
+    const stream = isSurplus ? undefined : given;
     const onFinished = this.#tables.lowWater.begin();
     const number = this.#arrived++;
     const query = { endpoint, protocol, stream, outcome: noOutcome(), onFinished, number };
@@ -138,8 +145,7 @@ export class PortQueries {
     const { clock } = this.#options.io;
     const { interviewSignal: signal } = this.#tables.stop;
     while (this.#parts.isPending(peer) && !signal.aborted) await sleep(clock, PENDING_MS, signal);
-    const query = this.#byEndpoint.get(endpointKey(peer));
-    return query?.protocol === protocol ? await query.outcome.promise : undefined;
+    return await this.#byPort.get(portKey(peer, protocol))?.outcome.promise;
   }
 
   /** Resolves when no port waits or is queried. */
@@ -172,14 +178,22 @@ export class PortQueries {
   /** Counts that a port waits. */
   #enter(query: Query): void {
     this.#count++;
-    if (query.stream !== undefined) this.#connected++;
-    this.#byEndpoint.set(endpointKey(query.endpoint), query);
+    if (query.stream !== undefined) this.#countConnected(query.endpoint, 1);
+    this.#byPort.set(portKey(query.endpoint, query.protocol), query);
   }
 
   /** Counts that a port does not wait any more. */
-  #leave({ stream }: Query): void {
+  #leave({ endpoint, stream }: Query): void {
     this.#count--;
-    if (stream !== undefined) this.#connected--;
+    if (stream !== undefined) this.#countConnected(endpoint, -1);
+  }
+
+  /** Adds to the numbers of waiting ports with an open connection. */
+  #countConnected({ address }: Endpoint, more: 1 | -1): void {
+    this.#connected += more;
+    const rest = (this.#connectedTo.get(address) ?? 0) + more;
+    if (rest > 0) this.#connectedTo.set(address, rest);
+    else this.#connectedTo.delete(address);
   }
 
   /** Ends a query: closes its connection, unless it was used. */
@@ -187,8 +201,8 @@ export class PortQueries {
     query.stream?.[Symbol.dispose]();
     query.stream = undefined;
     query.outcome.resolve(undefined);
-    const key = endpointKey(query.endpoint);
-    if (this.#byEndpoint.get(key) === query) this.#byEndpoint.delete(key);
+    const key = portKey(query.endpoint, query.protocol);
+    if (this.#byPort.get(key) === query) this.#byPort.delete(key);
   }
 
   /**
@@ -369,6 +383,10 @@ export class PortQueries {
 
 function noOutcome(): Query["outcome"] {
   return Promise.withResolvers();
+}
+
+function portKey(endpoint: Endpoint, protocol: string): string {
+  return `${endpointKey(endpoint)} ${protocol}`;
 }
 
 const CANCELLED: Outcome<unknown> = { kind: "cancelled" };

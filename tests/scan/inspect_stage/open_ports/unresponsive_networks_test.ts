@@ -153,17 +153,26 @@ Deno.test("ports of a network with a valid reply are queried before deferred one
   assert(many.first > 0 && many.first < 16 + 6 && many.all > 100, `${JSON.stringify(many)}`);
 });
 
-Deno.test("the connections of waiting ports to an unresponsive host are closed", async () => {
+Deno.test("at most four connections are open to a host, also while its ports wait", async () => {
   const ports = up(20000, 40);
   const network = new FakeNetwork(1);
   const open: number[] = [];
   const result = await scanToys(1, (streams, hosts) => {
-    for (const port of ports) streams.host(at(0, port), hosts.silent(at(0, port)));
-    for (const ms of [10_000, 16_500]) network.after(ms, () => open.push(streams.open));
-  }, { network, ports: () => ports, retries: 0, connections: 32 });
+    for (const port of ports) streams.host(at(0, port), hosts.server(2000));
+    for (const ms of [500, 1000, 5000, 10_000]) network.after(ms, () => open.push(streams.open));
+  }, { network, ports: () => ports, retries: 0, connections: 256 });
+  assertEquals([result.end.reason, result.rows.length, open], ["done", 40, [4, 4, 4, 4]]);
+});
+
+Deno.test("the connections of waiting ports in an unresponsive network are closed", async () => {
+  const network = new FakeNetwork(1);
+  const open: number[] = [];
+  const result = await scanToys(40, (streams, hosts) => {
+    for (const i of up(0, 40)) streams.host(at(i), hosts.silent(at(i)));
+    for (const ms of [6000, 9500]) network.after(ms, () => open.push(streams.open));
+  }, { network, retries: 0, connections: 16 });
   assertEquals([result.end.reason, result.state.tcp.counts.unresponsive], ["done", 40]);
-  assert(open[0] > 4 + 7);
-  assertEquals(open[1], 4);
+  assert(open[0] > 12 && open[1] <= 12, `${open}`);
 });
 
 Deno.test("a network that accepts connections on all ports does not delay those after it", async () => {

@@ -23,10 +23,15 @@ export interface PortReply {
   readonly clock: number | undefined;
   /** The open connection, if the socket has made one. The receiver has to dispose of it. */
   readonly stream: Stream | undefined;
+  /** Whether the same refusal or ICMP error arrived within the last second. Default: false. */
+  readonly isRepeated?: boolean;
 }
 
-/** Called for each reply. A reply may be forged: the receiver compares the token. */
-export type PortReplyReceiver = (reply: PortReply, from: Endpoint) => void;
+/**
+ * Called for each reply. A reply may be forged: the receiver compares the token, and returns true if it is
+ * that of a probe. A socket without connections may reset what another one has opened at the peer.
+ */
+export type PortReplyReceiver = (reply: PortReply, from: Endpoint) => boolean | void;
 
 /**
  * A socket whose probes are SYN packets. A probe without a reply within `PortWait.ms` is forgotten without a

@@ -171,12 +171,12 @@ function socketOpeners(
     },
     openPorts: openPlain && ((local, options, thread) => {
       if (family(local.address) === 6) return openPlain(local, options);
-      const { gate } = options;
+      const { gate, clock } = options;
       return withSender(thread, gate, (sender) => {
         const plain = openPlain(local, { ...options, errors: sender.errors });
         try {
           const { index } = uplink.interface;
-          return new SynSocket({ sender, route, index, plain, gate });
+          return new SynSocket({ sender, route, index, plain, gate, clock });
         } catch (error) {
           void plain[Symbol.asyncDispose]();
           throw error;

@@ -85,7 +85,7 @@ export class ScanPorts implements AsyncDisposable {
     await Promise.all(this.sockets.map((socket) =>
       socket.listen((reply, from) => {
         if (this.#isOver) reply.stream?.[Symbol.dispose]();
-        else receiver.receive(reply, from);
+        else return receiver.receive(reply, from);
       }, capacity)
     ));
   }

@@ -87,17 +87,20 @@ export class PortReceiver {
     this.#begunAt = options.clock.now();
   }
 
-  /** Processes one reply. */
-  receive(reply: PortReply, from: Endpoint): void {
+  /** Processes one reply. Returns whether it repeats the token of a probe to its sender. */
+  receive(reply: PortReply, from: Endpoint): boolean {
     const { kinds, counts, targets, tokens, canaries, optedOut } = this.#options;
-    if (optedOut.has(from.address)) return reply.stream?.[Symbol.dispose]();
-    for (const kind of kinds) {
+    const isOptedOut = optedOut.has(from.address);
+    for (const kind of isOptedOut ? [] : kinds) {
       if (!targets.has(from, kind.protocol)) continue;
-      if (tokens.of(kind.kind, from) >>> 0 === reply.token) return this.#proved(kind, reply, from);
-      if (canaries.isFrom(kind, from, reply.token)) return this.#ofCanary(kind, reply, from);
+      if (tokens.of(kind.kind, from) >>> 0 === reply.token) this.#proved(kind, reply, from);
+      else if (canaries.isFrom(kind, from, reply.token)) this.#ofCanary(kind, reply, from);
+      else continue;
+      return true;
     }
-    counts.forged++;
+    if (!isOptedOut) counts.forged++;
     reply.stream?.[Symbol.dispose]();
+    return false;
   }
 
   /** Counts the reply to a canary probe. Its port is not queried. */
@@ -108,8 +111,13 @@ export class PortReceiver {
     if (as !== undefined) this.#options.counts[as]++;
   }
 
-  #proved(kind: ProbeKind, { state, clock: stamp, stream }: PortReply, from: Endpoint): void {
+  #proved(
+    kind: ProbeKind,
+    { state, clock: stamp, stream, isRepeated }: PortReply,
+    from: Endpoint,
+  ): void {
     const { counts, clock, window, canaries, onRoundTrip } = this.#options;
+    if (isRepeated) return void counts.duplicate++;
     const now = clock.now();
     const ms = stamp === undefined ? undefined : this.#since(stamp, now);
     window.replied(ms, now);

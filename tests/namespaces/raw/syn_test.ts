@@ -3,6 +3,7 @@
  *
  * Covers src/net/linux/syn/.
  */
+import { systemClock } from "../../../src/net/clock.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Endpoint } from "../../../src/core/address.ts";
 import { Endpoints } from "../../../src/core/endpoints.ts";
@@ -88,11 +89,15 @@ class Tested {
   readonly got: Got[] = [];
   #wanted = { count: 0, resolve: () => {} };
 
+  /** Whether replies count as those of probes. */
+  isProved = true;
+
   constructor(readonly socket: SynSocket, readonly plain: PlainPorts) {}
 
   readonly receive: PortReplyReceiver = ({ state, token, clock }, from) => {
     this.got.push({ state, token, clock, from });
     if (this.got.length >= this.#wanted.count) this.#wanted.resolve();
+    return this.isProved;
   };
 
   /** Resolves after a number of replies in all. */
@@ -125,7 +130,7 @@ async function withSocket(
   const sender = await open(host);
   const { index, route } = host;
   const plain = new PlainPorts();
-  await using socket = new SynSocket({ sender, route, index, plain });
+  await using socket = new SynSocket({ sender, route, index, plain, clock: systemClock });
   const tested = new Tested(socket, plain);
   const listening = socket.listen(tested.receive);
   await test(tested);
@@ -222,7 +227,11 @@ for (const [name, open] of Object.entries(OPENINGS)) {
       await tested.send(...targets);
       await tested.replies(200);
       assertEquals(await host.halfOpen(), 200);
-      await tested.replies(400); // each peer repeats its SYN-ACK after a second
+      tested.isProved = false; // forged SYN-ACKs must not make this host send packets
+      await tested.replies(400);
+      assertEquals(await host.halfOpen(), 200);
+      tested.isProved = true;
+      await tested.replies(600); // each peer repeats its SYN-ACK after a second
       while (await host.halfOpen() > 0);
       assertEquals(new Set(tested.got.map(({ token }) => token)).size, 200);
     });

@@ -147,3 +147,14 @@ Deno.test("FoundPorts keeps the ports of each protocol apart", () => {
   foundPorts.delete(SERVER, "slp");
   assertEquals([foundPorts.hasAt(list, 0, "slp"), foundPorts.add(SERVER, "slp")], [false, "again"]);
 });
+
+Deno.test("PortReceiver counts a repeated refusal as a duplicate, and returns which replies are proved", () => {
+  const { clock, counts, canaries, roundTrips, receive } = newReceiver();
+  const refusal = { state: "refused", clock: Math.floor(clock.now() * 1000) } as const;
+  assertEquals(receive(SERVER, refusal), true);
+  assertEquals(receive(SERVER, { ...refusal, isRepeated: true }), true);
+  assertEquals([canaries.length, roundTrips.length], [1, 1]);
+  assertEquals(receive(SERVER, { token: 1 }), false);
+  assertEquals(receive({ ...SERVER, address: OPTED_OUT }, {}), false);
+  assertEquals(counts, { ...noPorts(), refused: 1, duplicate: 1, forged: 1 });
+});

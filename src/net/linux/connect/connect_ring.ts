@@ -7,7 +7,7 @@
  */
 import type { Address, Endpoint } from "../../../core/address.ts";
 import { Endpoints } from "../../../core/endpoints.ts";
-import type { PortWait } from "../../port_socket.ts";
+import { type PortWait, SWEEP_WAIT_MS } from "../../port_socket.ts";
 import {
   AF_INET,
   AF_INET6,
@@ -21,6 +21,7 @@ import {
   int32,
   IP_BIND_ADDRESS_NO_PORT,
   IPPROTO_IP,
+  IPPROTO_TCP,
   type Libc,
   MSG_DONTWAIT,
   MSG_ERRQUEUE,
@@ -30,6 +31,7 @@ import {
   SOCK_NONBLOCK,
   SOCK_STREAM,
   SOL_SOCKET,
+  TCP_USER_TIMEOUT,
 } from "../ffi/libc.ts";
 import { sockaddrSize, writeSockaddr } from "../ffi/mmsghdr.ts";
 import type { TargetBatch } from "../batch/target_batch.ts";
@@ -228,7 +230,10 @@ export class ConnectRing {
     const { libc: { call }, family } = this.#parts;
     const domain = family === 4 ? AF_INET : AF_INET6;
     const socket = call.socket(domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (socket < 0 || this.#local === undefined || this.#bind(socket)) return socket;
+    if (socket < 0) return socket;
+    // The system repeats at most one SYN packet if this process is stopped.
+    call.setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, int32(SWEEP_WAIT_MS), 4);
+    if (this.#local === undefined || this.#bind(socket)) return socket;
     call.close(socket); // keeps the error number
     return -1;
   }

@@ -25,6 +25,7 @@ import {
   ECONNRESET,
   ENOSPC,
   errorName,
+  ETIMEDOUT,
 } from "../ffi/libc.ts";
 import { ConnectRing, RETRY_MS, RING_FULL } from "./connect_ring.ts";
 import { ConnectedStream } from "./connected_stream.ts";
@@ -303,16 +304,17 @@ export class ConnectSocket implements PortSocket<TargetBatch> {
     const ring = this.#ring;
     const { slots } = ring;
     const slot = slots.oldestSettled!;
+    const errno = slots.errors[slot];
     const from = ring.endpointOf(slot);
     const token = slots.tokens[slot] >>> 0;
-    const state = stateOf(slots.errors[slot]);
+    const state = stateOf(errno);
     // The receiver measures the round trip, which ended when the reply arrived.
     const held = Math.round((this.#clock.now() - slots.times[slot]) * 1000);
     const clock = slots.stamps[slot] + held >>> 0;
     const socket = ring.take();
     const stream = socket === undefined ? undefined : new ConnectedStream(this.#loop, socket);
     this.#drain.delivered(1, false);
-    receiver({ state, token, clock, stream }, from);
+    if (errno !== ETIMEDOUT) receiver({ state, token, clock, stream }, from); // nothing has replied
   }
 
   /** Delivers again when the receiver has capacity. */

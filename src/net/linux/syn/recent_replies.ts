@@ -1,32 +1,51 @@
 /**
- * The last SYN-ACKs, in memory of fixed size.
+ * The last replies to SYN packets, in memory of fixed size.
  *
  * @module
  */
 import { mix } from "../../../core/bits.ts";
+import type { PortState } from "../../port_socket.ts";
 
 /** Number of places, a power of two. */
 const PLACES = 65_536;
-/** Words of a place: address, port, token. */
-const WORDS = 3;
+/** Words of a place: address, port and state, token, time, count. */
+const WORDS = 5;
+/** The states as numbers. */
+const STATES: Readonly<Record<PortState, number>> = { open: 1, refused: 2, unreachable: 3 };
+/** Time after which an equal refusal or ICMP error is the reply to a further probe, milliseconds. */
+const SAME_MS = 1000;
 
-/** Finds SYN-ACKs that are repeated. A reply overwrites an earlier one at its place. */
+/** A reply as its token and sender name it. */
+export interface NamedReply {
+  readonly state: PortState;
+  readonly address: number;
+  readonly port: number;
+  readonly token: number;
+}
+
+/** Finds replies that are repeated. A reply overwrites an earlier one at its place. */
 export class RecentReplies {
   readonly #words = new Uint32Array(PLACES * WORDS);
 
   /**
-   * Notes a SYN-ACK.
+   * Notes a reply.
    *
-   * @param token The acknowledged sequence number.
-   * @returns Whether the same one was noted before, as far as it was not overwritten.
+   * @param now The time, milliseconds.
+   * @returns How often the same one was noted before, as far as it was not overwritten: SYN-ACKs at any
+   * time, and other replies within a second.
    */
-  add(address: number, port: number, token: number): boolean {
+  add({ state, address, port, token }: NamedReply, now: number): number {
     const words = this.#words;
-    const at = (mix(address ^ token ^ port << 16) & PLACES - 1) * WORDS;
-    if (words[at] === address && words[at + 1] === port && words[at + 2] === token) return true;
+    const kind = port | STATES[state] << 16;
+    const at = (mix(address ^ token ^ kind << 8) & PLACES - 1) * WORDS;
+    const isSame = words[at] === address && words[at + 1] === kind && words[at + 2] === token;
+    const isRecent = state === "open" || (now - words[at + 3] >>> 0) < SAME_MS;
+    const before = isSame && isRecent ? words[at + 4] : 0;
     words[at] = address;
-    words[at + 1] = port;
+    words[at + 1] = kind;
     words[at + 2] = token;
-    return false;
+    if (before === 0) words[at + 3] = now;
+    words[at + 4] = before + 1;
+    return before;
   }
 }

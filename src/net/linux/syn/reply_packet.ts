@@ -45,6 +45,8 @@ export class ReplyPacket implements PortReply {
   token = 0;
   clock: number | undefined;
   readonly stream: undefined;
+  /** Set by the socket: a packet alone does not show it. */
+  isRepeated = false;
   /** The probed endpoint: the sender of a TCP packet, or the destination of a quoted SYN. */
   address = 0;
   port = 0;

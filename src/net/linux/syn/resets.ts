@@ -15,7 +15,6 @@ import { FrameBatch, framedAddresses, type FrameRoute, isFramed } from "../batch
 import { TargetBatch } from "../batch/target_batch.ts";
 import type { FrameSender } from "../frame_socket.ts";
 import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
-import { RecentReplies } from "./recent_replies.ts";
 import type { ReplyPacket } from "./reply_packet.ts";
 
 const RESET: Template = {
@@ -40,7 +39,6 @@ export interface ResetParts {
 
 /** Sends at most one RST packet for each SYN-ACK that arrives. */
 export class Resets {
-  readonly #recent = new RecentReplies();
   readonly #behind: AddressesBehindGateway | undefined;
   readonly #batch: FrameBatch | TargetBatch;
   readonly #target = new Endpoints(1);
@@ -60,7 +58,7 @@ export class Resets {
    * none: the peer repeats its SYN-ACK again.
    */
   add({ address, port, token }: ReplyPacket): void {
-    if (!this.#recent.add(address, port, token) || this.#isSending) return;
+    if (this.#isSending) return;
     this.#target.ipv4[0] = address;
     this.#target.ports[0] = port;
     if (!isFramed(this.#behind, this.#target, 0)) return;

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Endpoint } from "../../../core/address.ts";
+import type { Clock } from "../../clock.ts";
 import type { PortReplyReceiver, PortSocket } from "../../port_socket.ts";
 import { maxDatagramsIn } from "../../receive_drain.ts";
 import type { SendGate } from "../../send_gate.ts";
@@ -15,6 +16,7 @@ import { countError, EFD_CLOEXEC, failure, Libc } from "../ffi/libc.ts";
 import type { FrameSender } from "../frame_socket.ts";
 import { type Arrivals, ReceiveLoop } from "../receive_loop.ts";
 import type { HeldSocket, SendThread } from "../thread/send_thread.ts";
+import { RecentReplies } from "./recent_replies.ts";
 import { ReplyPacket } from "./reply_packet.ts";
 import { ReplyTap } from "./reply_tap.ts";
 import { Resets } from "./resets.ts";
@@ -23,6 +25,8 @@ import { SynBatch } from "./syn_batch.ts";
 
 /** Maximum number of replies that are delivered at once. */
 const AT_ONCE = 64;
+/** Maximum number of RST packets for the repeated SYN-ACKs of a probe. */
+const MAX_RESETS = 8;
 
 /** What a {@linkcode SynSocket} is made from. */
 export interface SynSocketOptions {
@@ -34,6 +38,8 @@ export interface SynSocketOptions {
   readonly index: number;
   /** The socket for targets without a frame, which this one then owns. It has the same error counts. */
   readonly plain: PortSocket;
+  /** The clock that recognises repeated replies. */
+  readonly clock: Pick<Clock, "now">;
   /** The gate of SYN packets. Default: none. */
   readonly gate?: SendGate;
 }
@@ -52,6 +58,7 @@ export class SynSocket implements PortSocket<SynBatch>, HeldSocket, Arrivals {
   readonly #loop: ReceiveLoop;
   readonly #resets: Resets;
   readonly #reply = new ReplyPacket();
+  readonly #recent = new RecentReplies();
   #receiver: PortReplyReceiver | undefined;
   #closed: Promise<void> | undefined;
 
@@ -144,8 +151,12 @@ export class SynSocket implements PortSocket<SynBatch>, HeldSocket, Arrivals {
   readonly #read = (view: DataView, at: number, end: number): void => {
     const reply = this.#reply;
     if (!reply.read(view, at, end)) return;
-    if (reply.state === "open") this.#resets.add(reply);
-    this.#receiver!(reply, { address: reply.address, port: reply.port });
+    const { state, address, port } = reply;
+    const repetition = this.#recent.add(reply, this.options.clock.now());
+    reply.isRepeated = repetition > 0 && state !== "open";
+    const isProved = this.#receiver!(reply, { address, port }) === true;
+    const mayReset = repetition > 0 && repetition <= MAX_RESETS;
+    if (isProved && state === "open" && mayReset) this.#resets.add(reply);
   };
 
   async drained(): Promise<void> {

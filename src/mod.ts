@@ -3,6 +3,7 @@
  *
  * @module
  */
+export type { EngineChoice } from "./app/engines/engine_names.ts";
 export { InputError, ShortageError } from "./core/errors.ts";
 export {
   type Facts,
@@ -14,7 +15,7 @@ export {
   serverId,
   type ServerRecord,
 } from "./core/record.ts";
-export { fieldSchema, type JsonSchema, recordSchema } from "./core/schema.ts";
+export { type JsonSchema, recordSchema } from "./core/schema.ts";
 export type {
   CommonOptions,
   InquiryOptions,
@@ -24,6 +25,16 @@ export { lan, type LanOptions } from "./library/lan.ts";
 export { query, type QueryOptions } from "./library/query.ts";
 export { scan } from "./library/scan.ts";
 export { watch } from "./library/watch.ts";
-export type { Change, WatchEvent } from "./store/events/watch_event.ts";
+export type {
+  Change,
+  EventBody,
+  EventSubject,
+  OfflineReason,
+  ServerEvent,
+  WatcherEvent,
+  WatcherEventBody,
+  WatchEvent,
+  WatchEventBase,
+} from "./store/events/watch_event.ts";
 export type { ScanOptions } from "./library/scan_options.ts";
 export type { WatchOptions } from "./library/watch_options.ts";

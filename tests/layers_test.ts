@@ -324,6 +324,7 @@ const LIST_USERS = [
   "fleet/judge/verify_rows.ts",
   "inspect/merge.ts",
   "library/common_options.ts",
+  "library/run_scan.ts",
   "protocols/documented_flags.ts",
   "protocols/list.ts",
   "scan/rows/row_thread.ts",

@@ -26,4 +26,4 @@ export {
   serverId,
   type ServerRecord,
 } from "../core/record.ts";
-export { fieldSchema, type JsonSchema, recordSchema } from "../core/schema.ts";
+export { type JsonSchema, recordSchema } from "../core/schema.ts";

@@ -47,28 +47,24 @@ export {
   type TargetGroup,
   type Targets,
 } from "../targets/compose.ts";
-export { RangeBudget } from "../targets/octet_ranges.ts";
 export {
   type NameTarget,
-  parseRangeList,
   parseTarget,
   parseTargetList,
   type RangeTarget,
   type Target,
 } from "../targets/parse.ts";
-export { parseShard, type Shard } from "../targets/parts.ts";
+export type { Shard } from "../targets/parts.ts";
 export { permissionNeeded } from "../targets/permission.ts";
 export { parsePorts, type Ports } from "../targets/ports.ts";
 export { type Range, RangeSet } from "../targets/ranges.ts";
 export {
-  isLocalName,
   neverProbedRanges,
   optOutCheck,
   privateRanges,
   type ReasonedRange,
 } from "../targets/shipped_lists.ts";
 export {
-  type ProbeSpace,
   type Segment,
   type SpaceOptions,
   type TargetOrder,

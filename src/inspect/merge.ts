@@ -44,7 +44,6 @@ export interface RowContext {
  *
  * @example The players come from Query, the name from RakNet
  * ```ts
- * import { mergeReplies } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const statementOf = (columns: object) => ({ columns, flags: [], facts: {} });

@@ -8,7 +8,6 @@ import type { CallContext } from "../app/call_context.ts";
 import type { Command } from "../app/options/commands.ts";
 import type { Network } from "../net/network.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
-import type { Protocol } from "../protocols/protocol.ts";
 import { programNameOf } from "./given_options.ts";
 
 /** Options of every function. */
@@ -22,8 +21,6 @@ export interface CommonOptions {
   readonly signal?: AbortSignal;
   /** The network. Default: that of this machine. `blocksweep/testing` has a simulated one. */
   readonly network?: Network;
-  /** Every protocol, in order of rank. Default: PROTOCOLS of `blocksweep/protocols`. */
-  readonly allProtocols?: readonly Protocol[];
 }
 
 /** Options of functions that query servers. */
@@ -69,9 +66,14 @@ export interface ScanOrWatchOptions extends InquiryOptions {
 
 /** What a function uses besides the options of its command. */
 export function contextOf(command: Command, options: CommonOptions): CallContext {
-  const { network, allProtocols = PROTOCOLS } = options;
   const note = noteOf(options);
-  return { allProtocols, network, warn: note, note, nameOf: programNameOf(command) };
+  return {
+    allProtocols: PROTOCOLS,
+    network: options.network,
+    warn: note,
+    note,
+    nameOf: programNameOf(command),
+  };
 }
 
 /** Returns a function that passes lines to `onNote`, without the program name at their start. */

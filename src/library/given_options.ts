@@ -20,7 +20,6 @@ const COMMON: Readonly<Record<string, readonly [is: (value: unknown) => boolean,
   onNote: [(value) => typeof value === "function", "a function"],
   signal: [(value) => value instanceof AbortSignal, "an AbortSignal"],
   network: [(value) => isObject(value) && "clock" in value, "a network"],
-  allProtocols: [(value) => Array.isArray(value) && value.every(isObject), "a list of protocols"],
 };
 
 /**

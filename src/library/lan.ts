@@ -90,9 +90,9 @@ async function run(options: LanOptions, { add, left }: Results<ServerRecord>): P
 const LISTEN_TIME = time({ ms: 1, text: "1 ms" });
 
 /** How long to listen, milliseconds. */
-function listenMsOf({ onceMs, allProtocols = [] }: LanOptions): number {
+function listenMsOf({ onceMs }: LanOptions): number {
   if (onceMs === undefined) return 1000 * DEFAULTS.lan.once;
   if (onceMs === Infinity) return Infinity;
   if (typeof onceMs !== "number") throw wrongType("onceMs", onceMs, "a number");
-  return LISTEN_TIME.parse(`${onceMs}ms`, { option: "onceMs", allProtocols });
+  return LISTEN_TIME.parse(`${onceMs}ms`, { option: "onceMs", allProtocols: [] });
 }

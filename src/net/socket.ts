@@ -62,7 +62,11 @@ export interface ProbeSocket<B extends Batch = Batch> extends AsyncDisposable {
   readonly receiveBufferUsed?: number;
   /** Error counts. Sockets with a common sender share them. */
   readonly errors: SocketErrors;
-  /** The sender thread of its batches. Default: the calling thread sends. */
+  /**
+   * The sender thread of its batches. Default: the calling thread sends.
+   *
+   * @internal
+   */
   readonly thread?: TargetThread;
   /**
    * The gate of its datagrams. While the gate is closed, nothing is sent: `send` returns false,

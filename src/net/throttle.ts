@@ -39,7 +39,6 @@ const BURST = 256;
  *
  * @example Two datagrams a second to one host
  * ```ts
- * import { Throttle } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const throttle = new Throttle({ rate: undefined, netRate: undefined, hostRate: 2 });

@@ -33,7 +33,7 @@ import { seedOf } from "./random_numbers.ts";
 import { RowMaker } from "./rows/row_maker.ts";
 import { ThreadStart } from "./rows/thread_start.ts";
 import { ScanConnections } from "./scan_connections.ts";
-import type { GivenScan, ScanEnd, ScanLimits, ScanSetup } from "./scan_setup.ts";
+import type { GivenSetup, ScanEnd, ScanLimits, ScanSetup } from "./scan_setup.ts";
 import { refusedTransports } from "./scan_state.ts";
 import { makeTables, type ScanTables } from "./scan_tables.ts";
 import { LossAndRate } from "./sweep_stage/loss_and_rate.ts";
@@ -45,7 +45,7 @@ import { UdpSweep } from "./sweep_stage/udp_sweep.ts";
 import { WriteStage } from "./write_stage.ts";
 
 /** Runs a scan to its end: passes, interviews, rows. */
-export async function runScan(given: GivenScan): Promise<ScanEnd> {
+export async function runScan(given: GivenSetup): Promise<ScanEnd> {
   const { allProtocols = PROTOCOLS } = given.targets;
   const options: ScanSetup = { ...given, targets: { ...given.targets, allProtocols } };
   const { targets, limits, hooks, io } = options;

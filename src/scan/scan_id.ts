@@ -11,7 +11,7 @@ export { uuidv7 } from "../store/rows/uuid.ts";
  *
  * @example
  * ```ts
- * import { beganAt, uuidv7 } from "blocksweep/scan";
+ * import { uuidv7 } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(beganAt(uuidv7(1.8e12, new Uint8Array(10))), 1.8e12);

@@ -120,7 +120,11 @@ export interface ScanLimits {
   readonly pendingProbes?: number;
   /** Maximum time for a reply to a probe over TCP, milliseconds. Default: 900. */
   readonly portWaitMs?: number;
-  /** Timeouts and size limit of connections. Default: those of real clients. */
+  /**
+   * Timeouts and size limit of connections. Default: those of real clients.
+   *
+   * @internal
+   */
   readonly streamLimits?: StreamLimits;
   /** Maximum number of open sockets that serve one interview each. Default: no limit. */
   readonly exclusiveSockets?: number;
@@ -253,8 +257,8 @@ export interface ScanSetup {
   readonly abandon?: AbortSignal;
 }
 
-/** A scan as programs describe it. */
-export interface GivenScan extends Omit<ScanSetup, "targets"> {
+/** A setup whose targets may lack `allProtocols`. */
+export interface GivenSetup extends Omit<ScanSetup, "targets"> {
   /** The addresses, protocols and ports to probe. Default of `allProtocols`: PROTOCOLS. */
   readonly targets: Omit<ScanTargets, "allProtocols"> & Partial<ScanTargets>;
 }

@@ -71,7 +71,6 @@ const ADDRESSES = new Set<string>(["host", "alias_of"]);
  *
  * @example
  * ```ts
- * import { guardText } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(guardText("=1+2"), "'=1+2");

@@ -37,6 +37,8 @@ export interface Sink extends AsyncDisposable {
    * The method is missing if the sink takes only records.
    *
    * @param index Index of the sink's text.
+   *
+   * @internal
    */
   writeMade?(rows: MadeRows, index: number): Promise<void>;
   /** Syncs accepted records to the disk. */

@@ -95,6 +95,8 @@ export class Store implements AsyncDisposable {
    * Writes the row of a scan that has begun or was resumed.
    *
    * @throws StoreError; InputError for an identity that is not a UUID.
+   *
+   * @internal
    */
   async begin(start: ScanStartRow): Promise<void> {
     await this.#attempt(async () => {
@@ -132,6 +134,8 @@ export class Store implements AsyncDisposable {
    * Stores the progress and the heartbeat of a running scan.
    *
    * @throws StoreError; InputError for an identity that is not a UUID.
+   *
+   * @internal
    */
   async progress(row: ScanProgressRow): Promise<void> {
     const { database } = this;
@@ -171,6 +175,8 @@ export class Store implements AsyncDisposable {
    *
    * @returns The number of missing servers.
    * @throws StoreError
+   *
+   * @internal
    */
   async end(end: ScanEndRow): Promise<number> {
     const { id, since, at, coverage, downAfter } = end;

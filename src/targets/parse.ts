@@ -263,14 +263,14 @@ export function withTabSpans(text: string): string {
  * Parses a list of targets, as from a file.
  *
  * @param source The name of the list in errors.
- * @param budget The budget of the input that contains the list. Default: a budget for only this list.
  * @throws InputError that names the source and the line.
  */
-export function parseTargetList(
-  text: string,
-  source: string,
-  budget: RangeBudget = new RangeBudget(),
-): Target[] {
+export function parseTargetList(text: string, source: string): Target[] {
+  return parseListWithin(new RangeBudget(), text, source);
+}
+
+/** Parses a list of targets, as {@linkcode parseTargetList} does, within the budget of several lists. */
+export function parseListWithin(budget: RangeBudget, text: string, source: string): Target[] {
   const targets: Target[] = [];
   for (const { word, line } of splitWords(text)) {
     const place = `${source}:${line}`;

@@ -54,7 +54,6 @@ const LOCAL_NAME = /^[^.]+$|\.(?:localhost|local|lan|home\.arpa|internal)$/;
  *
  * @example
  * ```ts
- * import { isLocalName } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(["localhost", "mc.lan", "play.example.org"].map(isLocalName), [true, true, false]);

@@ -107,7 +107,7 @@ interface IndexedSegment {
  * assertEquals(visited, ["1:80", "1:81", "2:80", "2:81"]);
  * ```
  */
-export class TargetSpace implements ProbeSpace {
+export class TargetSpace {
   /** Number of endpoints that are visited. */
   readonly size: number;
   readonly #segments: readonly IndexedSegment[];

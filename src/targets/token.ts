@@ -80,7 +80,6 @@ function hashOfTwo(k0: number, k1: number, first: number, second: number): numbe
  *
  * @example
  * ```ts
- * import { Tokens } from "blocksweep/scan";
  * import { assertEquals, assertNotEquals } from "@std/assert";
  *
  * const tokens = new Tokens(crypto.getRandomValues(new Uint8Array(8)));

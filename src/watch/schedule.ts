@@ -13,7 +13,6 @@ export const MIN_INTERVAL_MS = 5000;
  *
  * @example
  * ```ts
- * import { Schedule } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const schedule = new Schedule<string>();

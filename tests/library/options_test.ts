@@ -21,7 +21,7 @@ import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { readCommandLine } from "../cli/command_line.ts";
 
 /** Options that only the library has. */
-const OF_PROGRAMS = ["allProtocols", "network", "onNote", "signal"];
+const OF_PROGRAMS = ["network", "onNote", "signal"];
 
 interface Interface {
   readonly properties: readonly { readonly name: string }[];
@@ -243,10 +243,6 @@ Deno.test("wrong values of a program are refused by the names of its options", (
     [{ signal: new AbortController() }, "Cannot use signal [object AbortController]: expected an"],
     [{ onNote: "x" }, "Cannot use onNote x: expected a function"],
     [{ network: {} }, "Cannot use network [object Object]: expected a network"],
-    [
-      { allProtocols: ["raknet"] },
-      "Cannot use allProtocols [raknet]: expected a list of protocols",
-    ],
     [["10.0.0.1"], "Cannot use the options of scan() [10.0.0.1]: expected an object"],
     [{ excludes: ["10.0.0.1"] }, "Unknown option excludes of scan(); did you mean exclude?"],
     [{ "i-have-permission": true }, "did you mean iHavePermission?"],

@@ -6,16 +6,16 @@
 import { IS_NPM_PACKAGE } from "../environment.ts";
 
 /** The engines by name, the slowest first. */
-export const ENGINES = ["portable", "udp", "packet", "xdp"] as const;
+export const ENGINES: readonly EngineName[] = ["portable", "udp", "packet", "xdp"];
 /** The value of `--engine` for the fastest engine that runs here. */
 export const FASTEST = "fastest";
 /** The values of `--engine`. */
-export const ENGINE_CHOICES = [...ENGINES, FASTEST] as const;
+export const ENGINE_CHOICES: readonly EngineChoice[] = [...ENGINES, FASTEST];
 
 /** The name of an engine. */
-export type EngineName = typeof ENGINES[number];
+export type EngineName = "portable" | "udp" | "packet" | "xdp";
 /** A value of `--engine`. */
-export type EngineChoice = typeof ENGINE_CHOICES[number];
+export type EngineChoice = "portable" | "udp" | "packet" | "xdp" | "fastest";
 
 /** What all engines except `portable` depend on. */
 export interface FfiConditions {

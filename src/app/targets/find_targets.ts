@@ -12,7 +12,7 @@ import type { KnownTarget } from "../../scan/scan_setup.ts";
 import { compose, type Inclusion, type Targets } from "../../targets/compose.ts";
 import {
   type NameTarget,
-  parseTargetList,
+  parseListWithin,
   parseTargets,
   refuseUrl,
   type Target,
@@ -267,7 +267,7 @@ function listed(
   words.forEach(refuseUrl);
   const given = words.flatMap((word) => word.split(",")).map((word) => word.trim())
     .filter((word) => word !== "").flatMap((word) => parseTargets(word, budget));
-  return [...given, ...files.flatMap(({ text, source }) => parseTargetList(text, source, budget))];
+  return [...given, ...files.flatMap(({ text, source }) => parseListWithin(budget, text, source))];
 }
 
 /** The lookups of targets, and what happens to names that are not found. */

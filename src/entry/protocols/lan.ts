@@ -6,7 +6,6 @@
  */
 export {
   type Announcement,
-  type AnnouncementFlag,
   decodeAnnouncement,
   encodeAnnouncement,
 } from "../../protocols/lan/announcement.ts";
@@ -14,7 +13,6 @@ export { ANNOUNCEMENT_GROUPS } from "../../protocols/lan/discovery_facts.ts";
 export {
   DISCOVERY_PORT,
   type NethernetPacket,
-  type NethernetPacketFlag,
   type NewPacket,
   openPacket,
   type PacketBody,

@@ -12,13 +12,5 @@ export {
   type NewReply,
   type StatusRequest,
 } from "../../protocols/nethernet/codec.ts";
-export {
-  type Header,
-  type HttpFlag,
-  type HttpReply,
-} from "../../protocols/nethernet/http_reply.ts";
-export {
-  decodeStatus,
-  type GameStatus,
-  type GameStatusFlag,
-} from "../../protocols/nethernet/status_json.ts";
+export { type Header, type HttpReply } from "../../protocols/nethernet/http_reply.ts";
+export { decodeStatus, type GameStatus } from "../../protocols/nethernet/status_json.ts";

@@ -5,7 +5,6 @@
  */
 export {
   type Challenge,
-  type ChallengeFlag,
   decodeQueryChallenge,
   decodeQueryRequest,
   encodeHandshake,
@@ -22,5 +21,4 @@ export {
   encodeFullStat,
   type FullStat,
   type Stat,
-  type StatFlag,
 } from "../../protocols/query/stat.ts";

@@ -10,13 +10,7 @@ export {
   encodeAcknowledgement,
   type SequenceRange,
 } from "../../protocols/raknet/acknowledgements.ts";
-export {
-  type AdvertisementFlag,
-  type BedrockStatus,
-  decodeAdvertisement,
-  type Edition,
-} from "../../protocols/raknet/advertisement.ts";
-export type { PlaceFlag } from "../../protocols/raknet/advertisement_fields.ts";
+export { type BedrockStatus, decodeAdvertisement } from "../../protocols/raknet/advertisement.ts";
 export {
   type Advertisement,
   decodeAdvertiseSystem,
@@ -29,13 +23,10 @@ export {
   encodeRefusal,
   type Ping,
   type Pong,
-  type PongFlag,
   type Refusal,
-  type RefusalReason,
 } from "../../protocols/raknet/codec.ts";
 export {
   type Addresses,
-  type AddressesFlag,
   type ConnectedMessage,
   decodeConnected,
   encodeConnected,
@@ -58,7 +49,6 @@ export {
   encodeOpenRequest2,
   type OpenReply1,
   type OpenReply2,
-  type OpenReplyFlag,
   type OpenRequest1,
   type OpenRequest2,
   type Security,

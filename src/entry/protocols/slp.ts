@@ -24,12 +24,10 @@ export {
   encodeLegacyPing,
   encodeLegacyReply,
   formatLegacyStatus,
-  type LegacyFlag,
   type LegacyPing,
   type LegacyReply,
   legacyReplyEnd,
   type LegacyStatus,
-  type PingHost,
 } from "../../protocols/slp/legacy_ping.ts";
 export {
   type JavaDisconnect,

@@ -9,7 +9,6 @@ export {
   encodeChunks,
   type ServerInfo,
   type SqpReply,
-  type SqpReplyFlag,
   type SqpRule,
   type SqpTable,
 } from "../../protocols/sqp/chunks.ts";
@@ -24,7 +23,6 @@ export {
   encodeQuery,
   encodeSqpChallenge,
   type SqpPacket,
-  type SqpPacketFlag,
   type SqpRequest,
 } from "../../protocols/sqp/codec.ts";
 export type { SqpValueType, TypedValue } from "../../protocols/sqp/typed_values.ts";

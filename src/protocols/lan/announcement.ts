@@ -22,15 +22,6 @@ export const LONGEST_ANNOUNCEMENT = 1024;
 const tag = (name: string) => new TextEncoder().encode(`[${name}]`);
 const TAGS = { motd: tag("MOTD"), motdEnd: tag("/MOTD"), ad: tag("AD"), adEnd: tag("/AD") };
 
-/** An anomaly of an announcement. */
-export type AnnouncementFlag =
-  /** The announcement has no `[MOTD]` before `[/MOTD]`; the game shows "missing no". */
-  | "noMotd"
-  /** The address contains a host, which is ignored. */
-  | "hostIgnored"
-  /** Bytes follow the last tag; they are ignored. */
-  | "trailingBytes";
-
 /** A Java world's announcement. */
 export interface Announcement {
   /** The MOTD, usually "Owner - World", UTF-8; `undefined` when it is missing. */
@@ -40,7 +31,14 @@ export interface Announcement {
   /** The port of the address, 1 to 65535. */
   readonly port: number;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly AnnouncementFlag[];
+  readonly flags: readonly (
+    /** The announcement has no `[MOTD]` before `[/MOTD]`; the game shows "missing no". */
+    | "noMotd"
+    /** The address contains a host, which is ignored. */
+    | "hostIgnored"
+    /** Bytes follow the last tag; they are ignored. */
+    | "trailingBytes"
+  )[];
 }
 
 /** Encodes an announcement, as a Java world does. */
@@ -88,7 +86,7 @@ export function decodeAnnouncement(datagram: Uint8Array): Announcement | undefin
     ? bytes.slice(start + TAGS.motd.length, firstEnd)
     : undefined;
   const text = decodeLatin1(bytes.subarray(address, end));
-  const flags: AnnouncementFlag[] = motd === undefined ? ["noMotd"] : [];
+  const flags: Announcement["flags"][number][] = motd === undefined ? ["noMotd"] : [];
   if (text.includes(":")) flags.push("hostIgnored");
   if (end + TAGS.adEnd.length < bytes.length) flags.push("trailingBytes");
   return { motd, address: text, port: portOf(text, address), flags };

@@ -30,13 +30,6 @@ const RESPONSE = 1;
 const MESSAGE = 2;
 const HEADER = 20;
 
-/** An anomaly of a packet. */
-export type NethernetPacketFlag =
-  /** The length field matches neither of the two known rules. */
-  | "lengthMismatch"
-  /** Bytes follow the packet; they are ignored. */
-  | "trailingBytes";
-
 /** The type of a packet with its body. */
 export type PacketBody =
   | { readonly type: "request" }
@@ -58,7 +51,12 @@ export type NethernetPacket = PacketBody & {
   /** The network id of the sender. */
   readonly sender: bigint;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly NethernetPacketFlag[];
+  readonly flags: readonly (
+    /** The length field matches neither of the two known rules. */
+    | "lengthMismatch"
+    /** Bytes follow the packet; they are ignored. */
+    | "trailingBytes"
+  )[];
 };
 
 /** A packet to encode. */
@@ -100,7 +98,7 @@ export function decodeNethernetPacket(bytes: Uint8Array): NethernetPacket | unde
   const sender = u64le(reader, "sender");
   reader.take(8, "zeros"); // not checked, as in all known readers
   const body = readBody(reader, id);
-  const flags: NethernetPacketFlag[] = [];
+  const flags: NethernetPacket["flags"][number][] = [];
   if (length !== bytes.length && length !== bytes.length - 2) flags.push("lengthMismatch");
   if (reader.left > 0) flags.push("trailingBytes");
   return { ...body, sender, flags };

@@ -33,13 +33,6 @@ export interface Header {
   readonly value: string;
 }
 
-/** An anomaly of a reply. */
-export type HttpFlag =
-  /** The end of the connection ends the body, so it may be incomplete. */
-  | "noLength"
-  /** Bytes follow the reply; they are ignored. */
-  | "trailingBytes";
-
 /** A reply. */
 export interface HttpReply {
   /** The minor version: 0 or 1. */
@@ -53,8 +46,16 @@ export interface HttpReply {
   /** The body, without the lines of chunks. */
   readonly body: Uint8Array;
   /** Anomalies that the reader found. */
-  readonly flags: readonly HttpFlag[];
+  readonly flags: readonly (
+    /** The end of the connection ends the body, so it may be incomplete. */
+    | "noLength"
+    /** Bytes follow the reply; they are ignored. */
+    | "trailingBytes"
+  )[];
 }
+
+/** An anomaly of a reply. */
+export type HttpFlag = HttpReply["flags"][number];
 
 /** The value of the first header with a name in lower case; `undefined`: there is none. */
 export function headerOf({ headers }: Pick<HttpReply, "headers">, name: string) {

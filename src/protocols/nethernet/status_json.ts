@@ -22,20 +22,6 @@ import {
 } from "../bounded_json.ts";
 import { headerOf, type HttpReply } from "./http_reply.ts";
 
-/** An anomaly of a status. */
-export type GameStatusFlag =
-  | JsonFlag
-  /** A key occurs twice; the first value is kept. */
-  | "duplicateKey"
-  /** A number is negative, has a fraction, is too large, or is none; it is omitted. */
-  | "badNumber"
-  /** A number is written as text; it is accepted. */
-  | "looseNumber"
-  /** A text or a switch has another type; it is omitted. */
-  | "wrongType"
-  /** The members without a column are more or longer than those of a row; the rest is omitted. */
-  | "factsCut";
-
 /** A status, parsed from its JSON. A missing or invalid value is `null`. */
 export interface GameStatus {
   /** The server's name, formatting codes included. */
@@ -57,8 +43,23 @@ export interface GameStatus {
   /** The keys in order. */
   readonly keys: readonly string[];
   /** Anomalies that the parser found. */
-  readonly flags: readonly GameStatusFlag[];
+  readonly flags: readonly (
+    | JsonFlag
+    /** A key occurs twice; the first value is kept. */
+    | "duplicateKey"
+    /** A number is negative, has a fraction, is too large, or is none; it is omitted. */
+    | "badNumber"
+    /** A number is written as text; it is accepted. */
+    | "looseNumber"
+    /** A text or a switch has another type; it is omitted. */
+    | "wrongType"
+    /** The members without a column are more or longer than those of a row; the rest is omitted. */
+    | "factsCut"
+  )[];
 }
+
+/** An anomaly of a status. */
+export type GameStatusFlag = GameStatus["flags"][number];
 
 /** Greatest number of players or slots, as in the other protocols. */
 const MAX_COUNT = 999_999_999;

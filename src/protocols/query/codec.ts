@@ -87,13 +87,6 @@ export function decodeQueryRequest(bytes: Uint8Array): QueryRequest | undefined 
   return { type: "stat", session, token: reader.u32("token"), padding: reader.rest() };
 }
 
-/** An anomaly of the reply to a handshake. */
-export type ChallengeFlag =
-  /** No NUL ends the token. */
-  | "unterminated"
-  /** Bytes other than NUL follow the token; they are ignored. */
-  | "trailingBytes";
-
 /** A server's reply to a handshake: the token that stat requests must repeat. */
 export interface Challenge {
   /** The session of the handshake. */
@@ -105,8 +98,16 @@ export interface Challenge {
   /** NUL bytes after the one that ends the token: gophertunnel pads the body to 12 bytes. */
   readonly fill: number;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly ChallengeFlag[];
+  readonly flags: readonly (
+    /** No NUL ends the token. */
+    | "unterminated"
+    /** Bytes other than NUL follow the token; they are ignored. */
+    | "trailingBytes"
+  )[];
 }
+
+/** An anomaly of the reply to a handshake. */
+export type ChallengeFlag = Challenge["flags"][number];
 
 /** Encodes the reply to a handshake. A decimal token is signed, as servers write it. */
 export function encodeQueryChallenge(

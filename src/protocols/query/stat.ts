@@ -49,26 +49,6 @@ const KNOWN_KEYS = new Set([
   "whitelist",
 ]);
 
-/** An anomaly of a stat. */
-export type StatFlag =
-  /** The stat ends inside a field. */
-  | "truncated"
-  /**
-   * The bytes after the header word of a full stat are not `00 80 00`, or the marks around its
-   * players have more than one byte; everything is read all the same.
-   */
-  | "oddHeader"
-  /** A full stat without a list of players; the names are unknown. */
-  | "noPlayerSection"
-  /** The MOTD contains a NUL: the server's owner may have forged other fields. */
-  | "motdNul"
-  /** A key occurs twice; the first value counts. */
-  | "duplicateKey"
-  /** Bytes follow the end; they are ignored. */
-  | "trailingBytes"
-  /** A count is not a number. */
-  | "badNumber";
-
 /** A full stat: keys with values, and the names of players. */
 export interface FullStat {
   /** The kind of stat. */
@@ -84,8 +64,29 @@ export interface FullStat {
   /** Names of players; `null`: the stat has no list of players. */
   readonly players: readonly Uint8Array[] | null;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly StatFlag[];
+  readonly flags: readonly (
+    /** The stat ends inside a field. */
+    | "truncated"
+    /**
+     * The bytes after the header word of a full stat are not `00 80 00`, or the marks around its
+     * players have more than one byte; everything is read all the same.
+     */
+    | "oddHeader"
+    /** A full stat without a list of players; the names are unknown. */
+    | "noPlayerSection"
+    /** The MOTD contains a NUL: the server's owner may have forged other fields. */
+    | "motdNul"
+    /** A key occurs twice; the first value counts. */
+    | "duplicateKey"
+    /** Bytes follow the end; they are ignored. */
+    | "trailingBytes"
+    /** A count is not a number. */
+    | "badNumber"
+  )[];
 }
+
+/** An anomaly of a stat. */
+export type StatFlag = FullStat["flags"][number];
 
 /** A basic stat: five texts, a port and an address. */
 export interface BasicStat {
@@ -108,7 +109,7 @@ export interface BasicStat {
   /** The server's address in its own configuration; `null` when the stat ends before it. */
   readonly ip: Uint8Array | null;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly StatFlag[];
+  readonly flags: FullStat["flags"];
 }
 
 /** A reply to a stat request. */

@@ -19,27 +19,13 @@ import {
   type AdvertisementFields,
   isInteger,
   placeFields,
-  type PlaceFlag,
   splitFields,
 } from "./advertisement_fields.ts";
 
-/** The editions: `MCPE` Bedrock, `MCEE` Education, `MCCPP` Pocket (2011 to 2014). */
-export type Edition = "MCPE" | "MCEE" | "MCCPP";
-
-/** An anomaly of an advertisement. */
-export type AdvertisementFlag =
-  | PlaceFlag
-  /** The text is not valid UTF-8; U+FFFD replaces each invalid sequence. */
-  | "badUtf8"
-  /** A field is not a number although it must be one; it is `null`. */
-  | "badNumber"
-  /** The server is a hidden Pocket host, which replies with an empty name. */
-  | "hidden";
-
 /** A Bedrock advertisement. A missing or empty field is `null`, never zero. */
 export interface BedrockStatus {
-  /** The edition, which is the first field. */
-  readonly edition: Edition;
+  /** The first field: `MCPE` Bedrock, `MCEE` Education, `MCCPP` Pocket (2011 to 2014). */
+  readonly edition: "MCPE" | "MCEE" | "MCCPP";
   /** The server's name; empty for a hidden Pocket host. */
   readonly motd: string;
   /** The whole text, if the end of the MOTD is ambiguous; `motd` is then empty. */
@@ -69,8 +55,30 @@ export interface BedrockStatus {
   /** Whether a `;` follows the last field, which depends on the server software. */
   readonly terminated: boolean;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly AdvertisementFlag[];
+  readonly flags: readonly (
+    /**
+     * The MOTD contains an unescaped `;`. The MOTD is joined again, or omitted if its end is
+     * ambiguous.
+     */
+    | "motdSemicolon"
+    /**
+     * The level contains an unescaped `;`. The level is joined again, or omitted if its end is
+     * ambiguous.
+     */
+    | "levelSemicolon"
+    /** Numbers follow the level: the game mode is missing. Ambiguous numbers are omitted. */
+    | "noGamemode"
+    /** The text is not valid UTF-8; U+FFFD replaces each invalid sequence. */
+    | "badUtf8"
+    /** A field is not a number although it must be one; it is `null`. */
+    | "badNumber"
+    /** The server is a hidden Pocket host, which replies with an empty name. */
+    | "hidden"
+  )[];
 }
+
+/** An anomaly of an advertisement. */
+export type AdvertisementFlag = BedrockStatus["flags"][number];
 
 /**
  * Decodes a Bedrock advertisement.
@@ -89,7 +97,7 @@ export interface BedrockStatus {
  */
 export function decodeAdvertisement(bytes: Uint8Array): BedrockStatus | undefined {
   const { text, badUtf8 } = decodeUtf8(bytes);
-  const edition = /^(MCPE|MCEE|MCCPP);/.exec(text)?.[1] as Edition | undefined;
+  const edition = /^(MCPE|MCEE|MCCPP);/.exec(text)?.[1] as BedrockStatus["edition"] | undefined;
   if (edition === undefined) return undefined;
   const written = splitFields(text);
   const flags: AdvertisementFlag[] = badUtf8 ? ["badUtf8"] : [];
@@ -103,7 +111,7 @@ export function decodeAdvertisement(bytes: Uint8Array): BedrockStatus | undefine
 }
 
 function bedrockStatus(
-  edition: Edition,
+  edition: BedrockStatus["edition"],
   fields: readonly string[],
   terminated: boolean,
   flags: AdvertisementFlag[],

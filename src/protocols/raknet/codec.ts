@@ -97,17 +97,6 @@ export function decodePing(bytes: Uint8Array): Ping | undefined {
   return { openOnly: bytes[0] === PING.open, time, guid };
 }
 
-/** An anomaly of a pong. */
-export type PongFlag =
-  /** The pong contains no advertisement: the magic is followed by nothing or an empty text. */
-  | "noAdvertisement"
-  /** The length field differs from the length of the text. All remaining bytes are the text. */
-  | "lengthMismatch"
-  /** The text is longer than its length field; the rest is ignored. */
-  | "trailingBytes"
-  /** The server's RakNet has 32-bit times: the magic starts four bytes earlier. */
-  | "time32";
-
 /** An unconnected pong: the reply to a ping. */
 export interface Pong {
   /** Whether its id is 0x1d instead of 0x1c, as on the page of 2012. */
@@ -119,8 +108,20 @@ export interface Pong {
   /** The advertisement without its length; `undefined` when nothing follows the magic. */
   readonly text: Uint8Array | undefined;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly PongFlag[];
+  readonly flags: readonly (
+    /** The pong contains no advertisement: the magic is followed by nothing or an empty text. */
+    | "noAdvertisement"
+    /** The length field differs from the length of the text. All remaining bytes are the text. */
+    | "lengthMismatch"
+    /** The text is longer than its length field; the rest is ignored. */
+    | "trailingBytes"
+    /** The server's RakNet has 32-bit times: the magic starts four bytes earlier. */
+    | "time32"
+  )[];
 }
+
+/** An anomaly of a pong. */
+export type PongFlag = Pong["flags"][number];
 
 /** Encodes a well-formed pong. */
 export function encodePong(
@@ -200,24 +201,24 @@ function readText(payload: Uint8Array): Pick<Pong, "text" | "flags"> {
     : { text, flags: ["lengthMismatch"] };
 }
 
-/** Why a server refuses a connection. */
-export type RefusalReason =
-  | "connectionAttemptFailed"
-  | "alreadyConnected"
-  | "noFreeConnections"
-  | "banned"
-  | "incompatibleProtocol"
-  | "recentlyConnected";
-
 /** A refusal. It proves that the server speaks RakNet, and contains no status. */
 export interface Refusal {
   /** Why the server refuses. */
-  readonly reason: RefusalReason;
+  readonly reason:
+    | "connectionAttemptFailed"
+    | "alreadyConnected"
+    | "noFreeConnections"
+    | "banned"
+    | "incompatibleProtocol"
+    | "recentlyConnected";
   /** The server's GUID, 64 bits. */
   readonly guid: bigint;
   /** The server's RakNet protocol number; only `incompatibleProtocol` contains one. */
   readonly protocol: number | undefined;
 }
+
+/** Why a server refuses a connection. */
+export type RefusalReason = Refusal["reason"];
 
 /** Encodes a refusal, as a server does. */
 export function encodeRefusal({ reason, guid, protocol }: Refusal): Uint8Array<ArrayBuffer> {

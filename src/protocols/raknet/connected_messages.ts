@@ -41,11 +41,6 @@ const MAX_ADDRESSES = 20;
 /** Size of the two times at the end of a message, bytes. */
 const TIMES_SIZE = 16;
 
-/** An anomaly of a list of addresses. */
-export type AddressesFlag =
-  /** The list has fewer than Minecraft's 20 addresses. */
-  "fewAddresses";
-
 /** The common end of the two messages that list addresses. */
 export interface Addresses {
   /** The addresses of the sender's system; most are 0.0.0.0:0, "no address". */
@@ -55,7 +50,10 @@ export interface Addresses {
   /** The sender's clock, milliseconds. */
   readonly pongTime: bigint;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly AddressesFlag[];
+  readonly flags: readonly (
+    /** The list has fewer than Minecraft's 20 addresses. */
+    "fewAddresses"
+  )[];
 }
 
 /** A RakNet message within a connection. */
@@ -138,7 +136,9 @@ function readAddresses(reader: Reader): Addresses {
   while (addresses.length < MAX_ADDRESSES && reader.left > TIMES_SIZE) {
     addresses.push(readAddress(reader, "address"));
   }
-  const flags: AddressesFlag[] = addresses.length < MAX_ADDRESSES ? ["fewAddresses"] : [];
+  const flags: Addresses["flags"][number][] = addresses.length < MAX_ADDRESSES
+    ? ["fewAddresses"]
+    : [];
   return { addresses, ...readTimes(reader), flags };
 }
 

@@ -76,11 +76,6 @@ export interface Security {
   readonly publicKey: Uint8Array | undefined;
 }
 
-/** An anomaly of a first reply. */
-export type OpenReplyFlag =
-  /** The MTU is outside RakNet's bounds: below 400 or above 1,500. */
-  "foreignMtu";
-
 /** The first reply: the server accepts the protocol number and the size. */
 export interface OpenReply1 {
   /** The server's GUID, 64 bits. */
@@ -92,7 +87,10 @@ export interface OpenReply1 {
   /** Bytes after the MTU: raknet-native pads its reply with zeros to the size of the request. */
   readonly fill: number;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly OpenReplyFlag[];
+  readonly flags: readonly (
+    /** The MTU is outside RakNet's bounds: below 400 or above 1,500. */
+    "foreignMtu"
+  )[];
 }
 
 /** Encodes a first reply. */
@@ -127,7 +125,7 @@ export function decodeOpenReply1(bytes: Uint8Array): OpenReply1 | undefined {
   const guid = reader.u64("server GUID");
   const security = reader.u8("security") === 0 ? undefined : readSecurity(reader);
   const mtu = reader.u16("MTU");
-  const flags: OpenReplyFlag[] = mtu < MIN_MTU || mtu > MAX_MTU ? ["foreignMtu"] : [];
+  const flags: OpenReply1["flags"][number][] = mtu < MIN_MTU || mtu > MAX_MTU ? ["foreignMtu"] : [];
   return { guid, security, mtu, fill: reader.left, flags };
 }
 

@@ -24,6 +24,7 @@
  */
 import { concat, hasBytes, Malformed, Reader, Truncated } from "../../core/bytes.ts";
 import { LONE_SURROGATE } from "../lone_surrogates.ts";
+import type { Handshake } from "./codec.ts";
 
 const PING = 0xfe;
 const KICK = 0xff;
@@ -31,20 +32,10 @@ const CHANNEL = encodeText("MC|PingHost");
 const MARK_1_6 = concat([PING, 1, 0xfa], CHANNEL);
 const HEADER = 3;
 
-/** The fields of a 1.6 ping. */
-export interface PingHost {
-  /** The client's protocol number, 0 to 255. */
-  readonly protocol: number;
-  /** The host name or address by which the client requests the server. */
-  readonly host: string;
-  /** The server's port, 1 to 65535. */
-  readonly port: number;
-}
-
 /** A legacy ping in one of its three forms. */
 export interface LegacyPing {
-  /** The bytes after the first: none (Beta 1.8), one byte (1.4), or the fields of 1.6. */
-  readonly data: "none" | "01" | PingHost;
+  /** The bytes after the first: none (Beta 1.8), one byte (1.4), or the fields of 1.6, whose protocol number is at most 255. */
+  readonly data: "none" | "01" | Handshake;
 }
 
 /** Encodes a legacy ping, for one write. */
@@ -82,17 +73,6 @@ export function decodeLegacyPing(bytes: Uint8Array): LegacyPing | undefined {
   return { data: { protocol, host, port } };
 }
 
-/** An anomaly of a kick. */
-export type LegacyFlag =
-  /** The length field exceeds the message; the bytes that arrived are decoded. */
-  | "lengthMismatch"
-  /** Bytes follow the end of the kick; they are ignored. */
-  | "trailingBytes"
-  /** A count is not a number. */
-  | "badNumber"
-  /** The text contains a lone surrogate; U+FFFD replaces it. */
-  | "loneSurrogate";
-
 /** The status in a kick. */
 export interface LegacyStatus {
   /** The form of its text: that of 1.4 or of Beta 1.8. */
@@ -116,8 +96,20 @@ export interface LegacyReply {
   /** The text of the kick. */
   readonly text: string;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly LegacyFlag[];
+  readonly flags: readonly (
+    /** The length field exceeds the message; the bytes that arrived are decoded. */
+    | "lengthMismatch"
+    /** Bytes follow the end of the kick; they are ignored. */
+    | "trailingBytes"
+    /** A count is not a number. */
+    | "badNumber"
+    /** The text contains a lone surrogate; U+FFFD replaces it. */
+    | "loneSurrogate"
+  )[];
 }
+
+/** An anomaly of a kick. */
+export type LegacyFlag = LegacyReply["flags"][number];
 
 /** Encodes a kick with this text. */
 export function encodeLegacyReply({ text }: Pick<LegacyReply, "text">): Uint8Array<ArrayBuffer> {

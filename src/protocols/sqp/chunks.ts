@@ -13,13 +13,7 @@
  * @module
  */
 import { concat, Malformed, Reader, Truncated, u16, u32 } from "../../core/bytes.ts";
-import {
-  type ChunkName,
-  CHUNKS,
-  joinPackets,
-  type SqpPacket,
-  type SqpPacketFlag,
-} from "./codec.ts";
+import { type ChunkName, CHUNKS, joinPackets, type SqpPacket } from "./codec.ts";
 import {
   encodeFloat,
   encodeString,
@@ -72,12 +66,6 @@ export interface SqpTable {
   readonly rows: readonly (readonly TypedValue[])[];
 }
 
-/** An anomaly of a reply. */
-export type SqpReplyFlag =
-  | SqpPacketFlag
-  /** A part of the reply is missing. */
-  | "truncated";
-
 /** The decoded chunks of a reply; missing ones are `undefined`. */
 export interface Chunks {
   /** ServerInfo: name, game, map and player counts. */
@@ -97,7 +85,11 @@ export interface SqpReply extends Chunks {
   /** The server's protocol version. */
   readonly version: number;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly SqpReplyFlag[];
+  readonly flags: readonly (
+    | SqpPacket["flags"][number]
+    /** A part of the reply is missing. */
+    | "truncated"
+  )[];
 }
 
 /** Encodes chunks in their order; no field of `info` may be `null`. */
@@ -153,7 +145,7 @@ function encodeTable({ fields, rows }: SqpTable): Uint8Array {
  */
 export function decodeReply(packets: readonly SqpPacket[], requested: number): SqpReply {
   const { reader, cut } = joinPackets(packets);
-  const flags = new Set<SqpReplyFlag>(packets.flatMap((packet) => packet.flags));
+  const flags = new Set<SqpReply["flags"][number]>(packets.flatMap((packet) => packet.flags));
   if (packets.length <= packets[0].last) flags.add("truncated");
   const chunks: { -readonly [name in ChunkName]?: unknown } = {};
   for (const name of Object.keys(CHUNKS) as ChunkName[]) {

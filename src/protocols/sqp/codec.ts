@@ -126,13 +126,6 @@ export function hasReplyForm({ 0: type, length }: Uint8Array): boolean {
   return type === QUERY || type === CHALLENGE && length <= CHALLENGE_SIZE;
 }
 
-/** An anomaly of a packet. */
-export type SqpPacketFlag =
-  /** The packet is shorter than its length field. */
-  | "lengthMismatch"
-  /** Bytes follow the end of the packet; they are ignored. */
-  | "trailingBytes";
-
 /** A packet of a reply to a query. */
 export interface SqpPacket {
   /** The challenge of the query. */
@@ -146,7 +139,12 @@ export interface SqpPacket {
   /** The packet's part of the chunks. */
   readonly body: Uint8Array;
   /** Anomalies that the decoder found. */
-  readonly flags: readonly SqpPacketFlag[];
+  readonly flags: readonly (
+    /** The packet is shorter than its length field. */
+    | "lengthMismatch"
+    /** Bytes follow the end of the packet; they are ignored. */
+    | "trailingBytes"
+  )[];
 }
 
 /** Encodes a packet of a reply. */
@@ -175,7 +173,7 @@ export function decodeSqpPacket(bytes: Uint8Array, challenge?: number): SqpPacke
   if (current > last) throw new Malformed(`packet ${current} after the last, ${last}`, 7);
   if (last >= MAX_PACKETS) throw new Malformed(`more than ${MAX_PACKETS} packets`, 8);
   const length = reader.u16("length");
-  const flags: SqpPacketFlag[] = length > reader.left
+  const flags: SqpPacket["flags"][number][] = length > reader.left
     ? ["lengthMismatch"]
     : length < reader.left
     ? ["trailingBytes"]

@@ -116,7 +116,6 @@ export interface LanEnd {
  *
  * @example
  * ```ts
- * import { broadcastOf } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(broadcastOf({ address: 0xc0a80105, netmask: 0xffffff00 }), 0xc0a801ff);

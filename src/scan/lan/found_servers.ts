@@ -49,7 +49,7 @@ export interface Listed {
  *
  * @example
  * ```ts
- * import { emptyRecord, FoundServers } from "blocksweep/scan";
+ * import { emptyRecord } from "blocksweep/records";
  * import { assertEquals } from "@std/assert";
  *
  * const servers = new FoundServers();

@@ -51,7 +51,6 @@ const CONTAINERS = /^(docker|br-[0-9a-f]{12}$|podman|cni|flannel|cali|veth|lxc|l
  *
  * @example
  * ```ts
- * import { chooseSweptNetworks } from "blocksweep/scan";
  * import { assertEquals } from "@std/assert";
  *
  * const lan = { name: "eth0", mac: "02:00:00:00:00:01", address: 0xc0a80105, netmask: 0xffffff00 };

@@ -98,13 +98,19 @@ export interface Database extends AsyncDisposable {
   stream(sql: string, parameters?: readonly Value[]): AsyncIterable<Row>;
   /** Runs `work`, whose queries all see one state of the database, and which writes nothing. */
   snapshot<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs a bulk statement. Returns the number of changed rows. */
+  /**
+   * Runs a bulk statement. Returns the number of changed rows.
+   *
+   * @internal
+   */
   bulk(statement: BulkStatement, rows: BulkRows): Promise<number>;
   /**
    * Runs a bulk statement that inserts rows into a table with the columns `id` and `key`. The key is the
    * first value of each row.
    *
    * @returns The `id` of each row; `undefined`: a row with the key exists.
+   *
+   * @internal
    */
   insert(statement: BulkStatement, rows: BulkRows): Promise<(number | undefined)[]>;
   /**

@@ -5,8 +5,6 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import type { Protocol } from "../../../src/protocols/protocol.ts";
-import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { watch } from "../../../src/library/watch.ts";
 import type { WatchOptions } from "../../../src/library/watch_options.ts";
@@ -92,11 +90,10 @@ Deno.test("a watch of a program sends events to a webhook, and serves metrics an
 Deno.test("an internal error of a poll ends the watch with this error, and closes its sockets", async () => {
   const network = new SimulatedNetwork();
   network.addServer({ host: "10.0.0.7", software: "bds" });
-  const record = () => {
-    throw new TypeError("a bug");
-  };
-  const allProtocols = [{ ...raknetProtocol, record } as Protocol];
-  const events = Array.fromAsync(watch(["10.0.0.7:19132"], { network, allProtocols }));
+  const connect = () => Promise.reject(new TypeError("a bug"));
+  const dialer = { value: { ...network.dialer, connect } };
+  const broken: SimulatedNetwork = Object.create(network, { dialer });
+  const events = Array.fromAsync(watch(["10.0.0.7:19132"], { network: broken }));
   await assertRejects(() => network.run(events), TypeError, "a bug");
   assertEquals(network.datagrams.ports, []);
 });

@@ -5,6 +5,7 @@ import { LIBRARY, ROOT, writePackageFile } from "./project.ts";
 const OPTIONS: ts.CompilerOptions = {
   declaration: true,
   emitDeclarationOnly: true,
+  stripInternal: true,
   allowImportingTsExtensions: true,
   resolveJsonModule: true,
   strict: true,

@@ -66,7 +66,7 @@ export function fastest({ rates, autoRate }: Pick<ScanLimits, "rates" | "autoRat
 
 /** Maximum number of connections of a sweep that wait to be accepted, by engine. */
 const MAX_PENDING: Readonly<Record<EngineName, number>> = {
-  portable: 16_384, // each takes about 15 KiB
+  portable: 32_768, // each takes about 15 KiB
   udp: 60_000, // about 5 KiB, in the kernel
   packet: 60_000, // those of targets without a frame
   xdp: 60_000,

@@ -20,7 +20,7 @@ import { queryProtocol } from "../src/protocols/query/mod.ts";
 import { slpProtocol } from "../src/protocols/slp/mod.ts";
 import { sqpProtocol } from "../src/protocols/sqp/mod.ts";
 import { FIELDS, type ServerRecord } from "../src/core/record.ts";
-import { Aliases } from "../src/scan/inspect_stage/aliases.ts";
+import { Aliases } from "../src/scan/rows/aliases.ts";
 import { ndjsonFormat } from "../src/sinks/json.ts";
 import { csvFormat } from "../src/sinks/csv.ts";
 import { halfSipHash, Tokens } from "../src/targets/token.ts";

@@ -20,7 +20,7 @@ import { type EndpointProtocols, locate, type Located } from "./targets/locate_s
 import { lookUpEach, MissingName, RefusedName, reportMissing } from "./targets/name_lookup.ts";
 import { DEFAULTS } from "./settings/defaults.ts";
 import { newScanId, randomBytes } from "./system_random.ts";
-import { nonceOf } from "../scan/random_numbers.ts";
+import { nonceOf } from "../scan/setup/random_numbers.ts";
 
 /** A query whose options were read. Nothing is looked up or opened yet. */
 export interface QueryRequest {

@@ -96,9 +96,14 @@ export type {
   TlsFailure,
 } from "../net/stream.ts";
 export type { Limits } from "../net/throttle.ts";
-export { type Marks, START } from "../scan/checkpoint/low_water_mark.ts";
-export type { ScanControls, ScanEnd, ScanInterviews, ScanLimits } from "../scan/scan_setup.ts";
-export type { EndReason } from "../scan/scan_state.ts";
+export { type Marks, START } from "../scan/setup/low_water_mark.ts";
+export type {
+  ScanControls,
+  ScanEnd,
+  ScanInterviews,
+  ScanLimits,
+} from "../scan/setup/scan_setup.ts";
+export type { EndReason } from "../scan/setup/scan_state.ts";
 export type { Sink } from "../sinks/sink.ts";
 export { uuidv7 } from "../store/rows/uuid.ts";
 export type { Mark } from "../sweep/mark_history.ts";

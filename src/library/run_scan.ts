@@ -9,10 +9,15 @@ import type { Clock } from "../net/clock.ts";
 import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/list.ts";
 import { usualPorts } from "../protocols/usual_ports.ts";
-import { type Marks, START } from "../scan/checkpoint/low_water_mark.ts";
+import { type Marks, START } from "../scan/setup/low_water_mark.ts";
 import { runScan as runSetup } from "../scan/scan.ts";
-import type { ScanControls, ScanEnd, ScanInterviews, ScanLimits } from "../scan/scan_setup.ts";
-import { newState } from "../scan/scan_state.ts";
+import type {
+  ScanControls,
+  ScanEnd,
+  ScanInterviews,
+  ScanLimits,
+} from "../scan/setup/scan_setup.ts";
+import { newState } from "../scan/setup/scan_state.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";

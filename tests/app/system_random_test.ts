@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { eventIds } from "../../src/app/system_random.ts";
-import { beganAt } from "../../src/scan/scan_id.ts";
+import { beganAt } from "../../src/scan/setup/scan_id.ts";
 
 Deno.test("ids of events are unique UUIDv7s that sort in the order of the events", () => {
   const newId = eventIds();

@@ -16,7 +16,7 @@ import { contextOf } from "../../src/library/common_options.ts";
 import { givenOptions } from "../../src/library/given_options.ts";
 import type { ScanOptions } from "../../src/library/scan_options.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { START } from "../../src/scan/checkpoint/low_water_mark.ts";
+import { START } from "../../src/scan/setup/low_water_mark.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
 import { inFolder } from "../app/resume/stopped_programs.ts";
 

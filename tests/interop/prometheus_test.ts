@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { scanFamilies } from "../../src/app/metrics/scan_metrics.ts";
 import { prometheusText } from "../../src/app/metrics/prometheus_text.ts";
 import { parseManifest } from "../../src/fleet/manifest.ts";
-import { newState } from "../../src/scan/scan_state.ts";
+import { newState } from "../../src/scan/setup/scan_state.ts";
 import grafana from "../../data/grafana.json" with { type: "json" };
 import { debianTest, requireProgram } from "./debian.ts";
 import { blocksweep, Peer } from "./processes.ts";

@@ -4,7 +4,7 @@ import { formatAddress } from "../../src/core/address.ts";
 import { InputError } from "../../src/core/errors.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
 import { type GivenScan, runScan, type ScanCounters } from "../../src/library/run_scan.ts";
-import type { ScanControls } from "../../src/scan/scan_setup.ts";
+import type { ScanControls } from "../../src/scan/setup/scan_setup.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
 import { compose } from "../../src/targets/compose.ts";
 import { parseTarget, type RangeTarget } from "../../src/targets/parse.ts";

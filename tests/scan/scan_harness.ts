@@ -14,8 +14,8 @@ import { type RowsVerdict, verifyAgainstManifest } from "../../src/fleet/judge/v
 import { leadProtocol } from "../../src/inspect/interview.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { ServerRecord } from "../../src/core/record.ts";
-import type { AdaptiveScan } from "../../src/scan/adaptive/adaptive_setup.ts";
-import { START } from "../../src/scan/checkpoint/low_water_mark.ts";
+import type { AdaptiveScan } from "../../src/scan/setup/adaptive_setup.ts";
+import { START } from "../../src/scan/setup/low_water_mark.ts";
 import type {
   ScanEnd,
   ScanHooks,
@@ -26,9 +26,9 @@ import type {
   ScanSelection,
   ScanSetup,
   ScanTargets,
-} from "../../src/scan/scan_setup.ts";
+} from "../../src/scan/setup/scan_setup.ts";
 import { runScan } from "../../src/scan/scan.ts";
-import { newState, type ScanState } from "../../src/scan/scan_state.ts";
+import { newState, type ScanState } from "../../src/scan/setup/scan_state.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
 import type { Mark } from "../../src/sweep/mark_history.ts";
 import { compose } from "../../src/targets/compose.ts";

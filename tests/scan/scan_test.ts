@@ -1,5 +1,5 @@
 /**
- * Covers src/scan/, src/inspect/, src/scan/inspect_stage/, src/scan/sweep_stage/,
+ * Covers src/scan/, src/scan/setup/, src/scan/plan/, src/scan/tables/, src/inspect/, src/scan/inspect_stage/, src/scan/sweep_stage/,
  * and src/sweep/sweep.ts.
  */
 import { assert, assertEquals } from "@std/assert";

@@ -4,8 +4,8 @@ import { readCommandLine } from "../cli/command_line.ts";
 import type { Continuable } from "../../src/cli/term/scan_continuation.ts";
 import { endLines } from "../../src/cli/term/scan_summary.ts";
 import { InputError } from "../../src/core/errors.ts";
-import type { ScanEnd } from "../../src/scan/scan_setup.ts";
-import type { ScanState } from "../../src/scan/scan_state.ts";
+import type { ScanEnd } from "../../src/scan/setup/scan_setup.ts";
+import type { ScanState } from "../../src/scan/setup/scan_state.ts";
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import { openStore } from "../../src/store/open_store.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { throttleOf } from "../../scan/scan.ts";
-import type { ScanControls } from "../../scan/scan_setup.ts";
+import type { ScanControls } from "../../scan/setup/scan_setup.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import {
   CrawlLoop,

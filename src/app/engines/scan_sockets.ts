@@ -11,7 +11,7 @@ import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { SendGate } from "../../net/send_gate.ts";
 import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
 import type { DatagramSocket } from "../../net/socket.ts";
-import { waitingConnections } from "../../scan/scan_connections.ts";
+import { waitingConnections } from "../../scan/tables/scan_connections.ts";
 import { socketsFor } from "../../sweep/probe_window.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
 import type { Engine } from "./choose_engine.ts";

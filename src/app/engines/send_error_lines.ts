@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { SendErrorKind } from "../../scan/sweep_stage/socket_counts.ts";
+import type { SendErrorKind } from "../../scan/tables/socket_counts.ts";
 import { roughDuration, withCommas } from "../../core/quantities.ts";
-import { GIVE_UP_MS } from "../../scan/own_network.ts";
-import type { Outage } from "../../scan/scan_state.ts";
+import { GIVE_UP_MS } from "../../scan/tables/own_network.ts";
+import type { Outage } from "../../scan/setup/scan_state.ts";
 
 /** The most likely cause of an error of sending, and its remedy. */
 const REFUSALS: Readonly<Record<string, string>> = {

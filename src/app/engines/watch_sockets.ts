@@ -26,7 +26,7 @@ import { DEFAULTS } from "../settings/defaults.ts";
 import { streamLimits } from "../scan/scan_rates.ts";
 import { shortageLine } from "./send_error_lines.ts";
 import { randomBytes } from "../system_random.ts";
-import { nonceOf } from "../../scan/random_numbers.ts";
+import { nonceOf } from "../../scan/setup/random_numbers.ts";
 
 /** The options of a watch that concern polling. */
 export type PollOptions =

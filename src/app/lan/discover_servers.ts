@@ -26,7 +26,7 @@ import { type CallContext, networkOf } from "../call_context.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { localNetworks, sweptNetworks } from "./local_networks.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
-import { nonceOf, seedOf } from "../../scan/random_numbers.ts";
+import { nonceOf, seedOf } from "../../scan/setup/random_numbers.ts";
 
 /** Time limit of a reply, milliseconds. */
 const TIMEOUT_MS = 1000;

@@ -4,7 +4,7 @@
  * @module
  */
 import { systemClock } from "../../net/clock.ts";
-import type { ScanState } from "../../scan/scan_state.ts";
+import type { ScanState } from "../../scan/setup/scan_state.ts";
 import { scanHealth } from "./health.ts";
 import type { MetricsPlace } from "./metrics_place.ts";
 import { metricsTrouble, serveMetrics } from "./metrics_server.ts";

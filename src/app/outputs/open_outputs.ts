@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { ScanEnd } from "../../scan/scan_setup.ts";
-import type { ScanState } from "../../scan/scan_state.ts";
+import type { ScanEnd } from "../../scan/setup/scan_setup.ts";
+import type { ScanState } from "../../scan/setup/scan_state.ts";
 import type { Offsets } from "../../scan/checkpoint/checkpoint_file.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemClock } from "../../net/clock.ts";

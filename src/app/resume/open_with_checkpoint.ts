@@ -19,8 +19,8 @@ import {
   type ScanIdentity,
   type WriterOptions,
 } from "../../scan/checkpoint/checkpoint_writer.ts";
-import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
-import type { ScanState } from "../../scan/scan_state.ts";
+import type { Marks } from "../../scan/setup/low_water_mark.ts";
+import type { ScanState } from "../../scan/setup/scan_state.ts";
 import { identityOf } from "../../sinks/file_identity.ts";
 import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";

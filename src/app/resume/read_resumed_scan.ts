@@ -7,7 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { FieldError } from "../../core/checked_json.ts";
 import type { Checkpoint } from "../../scan/checkpoint/checkpoint_file.ts";
-import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import type { Marks } from "../../scan/setup/low_water_mark.ts";
 import { writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
 import { type ResumedRows, resumeRows } from "../../scan/checkpoint/resumed_rows.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";

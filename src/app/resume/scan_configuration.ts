@@ -38,9 +38,9 @@ import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { GivenOptions, OptionForm } from "../options/given_options.ts";
 import { userPath } from "../environment.ts";
-import type { ScanTargets } from "../../scan/scan_setup.ts";
+import type { ScanTargets } from "../../scan/setup/scan_setup.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";
-import { type NameRequest, sharedRequests } from "../../scan/requested_names.ts";
+import { type NameRequest, sharedRequests } from "../../scan/setup/requested_names.ts";
 
 /** The configuration of a scan. */
 export interface Configuration {

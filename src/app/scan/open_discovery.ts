@@ -10,9 +10,9 @@ import {
   type AdaptiveScan,
   type AdaptiveSetup,
   netBudgetOfEach,
-} from "../../scan/adaptive/adaptive_setup.ts";
+} from "../../scan/setup/adaptive_setup.ts";
 import { parsePassRecord, replayPasses } from "../../scan/adaptive/pass_record.ts";
-import type { ScanSelection } from "../../scan/scan_setup.ts";
+import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
 import { type Range, RangeSet } from "../../targets/ranges.ts";
 import type { Resumed } from "../resume/read_resumed_scan.ts";
 

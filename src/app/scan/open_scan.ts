@@ -5,8 +5,8 @@
  */
 import { pendingProbes } from "./scan_rates.ts";
 import type { Endpoint } from "../../core/address.ts";
-import { beganAt } from "../../scan/scan_id.ts";
-import { newState, type ScanState } from "../../scan/scan_state.ts";
+import { beganAt } from "../../scan/setup/scan_id.ts";
+import { newState, type ScanState } from "../../scan/setup/scan_state.ts";
 import type { SendGate } from "../../net/send_gate.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { isLater } from "../../sweep/mark_history.ts";

@@ -6,8 +6,8 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Network } from "../../net/network.ts";
-import type { AdaptiveScan } from "../../scan/adaptive/adaptive_setup.ts";
-import type { ScanSelection } from "../../scan/scan_setup.ts";
+import type { AdaptiveScan } from "../../scan/setup/adaptive_setup.ts";
+import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
 import { networkOf } from "../call_context.ts";
 import { chooseEngine, type Engine, spareThreads } from "../engines/choose_engine.ts";
 import { engineConditions } from "../engines/load_engines.ts";

@@ -14,8 +14,8 @@ import type {
   ScanHooks,
   ScanIo,
   ScanSetup,
-} from "../../scan/scan_setup.ts";
-import type { ScanState } from "../../scan/scan_state.ts";
+} from "../../scan/setup/scan_setup.ts";
+import type { ScanState } from "../../scan/setup/scan_state.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { ScanDatabases } from "../databases/scan_databases.ts";
 import { localAddress, openPortSockets } from "../engines/scan_sockets.ts";

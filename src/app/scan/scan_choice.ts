@@ -6,14 +6,14 @@
 import { InputError } from "../../core/errors.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
-import type { AdaptiveSetup } from "../../scan/adaptive/adaptive_setup.ts";
-import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import type { AdaptiveSetup } from "../../scan/setup/adaptive_setup.ts";
+import type { Marks } from "../../scan/setup/low_water_mark.ts";
 import type {
   ScanInterviews,
   ScanOrder,
   ScanSelection,
   ScanTargets,
-} from "../../scan/scan_setup.ts";
+} from "../../scan/setup/scan_setup.ts";
 import { isLater } from "../../sweep/mark_history.ts";
 import { optOutCheck, optOutFilter } from "../../targets/shipped_lists.ts";
 import type { EngineChoice } from "../engines/engine_names.ts";

@@ -7,7 +7,7 @@ import { SWEEP_WAIT_MS } from "../../net/port_socket.ts";
 import type { Limits } from "../../net/throttle.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
-import type { ScanLimits } from "../../scan/scan_setup.ts";
+import type { ScanLimits } from "../../scan/setup/scan_setup.ts";
 import type { Targets } from "../../targets/compose.ts";
 import type { EngineName } from "../engines/engine_names.ts";
 import { DEFAULTS, defaultSpeed } from "../settings/defaults.ts";

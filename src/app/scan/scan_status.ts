@@ -4,7 +4,7 @@
  * @module
  */
 import { formatAddress, formatEndpoint } from "../../core/address.ts";
-import { type ScanState, silentSyns } from "../../scan/scan_state.ts";
+import { type ScanState, silentSyns } from "../../scan/setup/scan_state.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
 import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 

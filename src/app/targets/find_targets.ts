@@ -7,8 +7,12 @@ import { mayHaveService } from "../../protocols/usual_ports.ts";
 import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
-import { type NameRequest, sharedRequests, type TargetNames } from "../../scan/requested_names.ts";
-import type { KnownTarget } from "../../scan/scan_setup.ts";
+import {
+  type NameRequest,
+  sharedRequests,
+  type TargetNames,
+} from "../../scan/setup/requested_names.ts";
+import type { KnownTarget } from "../../scan/setup/scan_setup.ts";
 import { compose, type Inclusion, type Targets } from "../../targets/compose.ts";
 import {
   type NameTarget,

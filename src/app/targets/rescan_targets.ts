@@ -21,7 +21,7 @@ import { namesIn } from "../../targets/requested_names.ts";
 import type { NamedService } from "../../targets/srv.ts";
 import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namedPlace } from "../databases/select_servers.ts";
-import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
+import type { Marks } from "../../scan/setup/low_water_mark.ts";
 import { isLater } from "../../sweep/mark_history.ts";
 import type { Shard } from "../../targets/parts.ts";
 import { readServerRows } from "./servers_in_files.ts";

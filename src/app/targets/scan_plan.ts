@@ -4,16 +4,16 @@
  *
  * @module
  */
-import type { ScanLimits, ScanSelection } from "../../scan/scan_setup.ts";
-import { scanPasses, sumOf } from "../../scan/pass_plan.ts";
+import type { ScanLimits, ScanSelection } from "../../scan/setup/scan_setup.ts";
+import { scanPasses, sumOf } from "../../scan/plan/pass_plan.ts";
 import {
   countPlans,
   isDetectionTarget,
   isVisited,
   type KnownPlan,
-} from "../../scan/inspect_stage/known_server_plan.ts";
+} from "../../scan/plan/known_server_plan.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { PassScale } from "../../scan/adaptive/adaptive_setup.ts";
+import type { PassScale } from "../../scan/setup/adaptive_setup.ts";
 import { densityOf } from "../../targets/density.ts";
 import { type Pass, spaceOf } from "../../sweep/passes.ts";
 import type { Segment } from "../../targets/space.ts";

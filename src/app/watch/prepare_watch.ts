@@ -6,8 +6,8 @@
  */
 import type { Clock } from "../../net/clock.ts";
 import type { Network } from "../../net/network.ts";
-import { OptedOutAddresses } from "../../scan/opt_outs/opted_out_addresses.ts";
-import { seedOf } from "../../scan/random_numbers.ts";
+import { OptedOutAddresses } from "../../scan/tables/opted_out_addresses.ts";
+import { seedOf } from "../../scan/setup/random_numbers.ts";
 import type { Database } from "../../store/database/database.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Range } from "../../targets/ranges.ts";

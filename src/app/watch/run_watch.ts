@@ -18,7 +18,7 @@ import {
   type Webhook,
   withEventLimit,
 } from "../../watch/mod.ts";
-import { AddressSignals } from "../../scan/opt_outs/address_signals.ts";
+import { AddressSignals } from "../../scan/tables/address_signals.ts";
 import { connectionEnvironment } from "../databases/connection_environment.ts";
 import { keepPruned } from "../databases/prune.ts";
 import { keepRolledUp } from "../databases/roll_up_databases.ts";

@@ -18,8 +18,8 @@ import { requireContact, requirePermission } from "../../app/targets/require_per
 import { type Plan, planScan } from "../../app/targets/scan_plan.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
-import { START } from "../../scan/checkpoint/low_water_mark.ts";
-import type { ScanSelection } from "../../scan/scan_setup.ts";
+import { START } from "../../scan/setup/low_water_mark.ts";
+import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { Parts } from "../../targets/parts.ts";
 import { defaultParts, type DividedScan, type Spec, specOf } from "../spec.ts";

@@ -6,7 +6,7 @@
 import type { Clock } from "../../net/clock.ts";
 import type { Throttle } from "../../net/throttle.ts";
 import { throttleOf } from "../../scan/scan.ts";
-import type { ScanLimits } from "../../scan/scan_setup.ts";
+import type { ScanLimits } from "../../scan/setup/scan_setup.ts";
 
 /**
  * One throttle for all parts of a campaign that a worker scans. Its rate is the campaign's rate,

@@ -9,7 +9,7 @@ import { scanLimits } from "../../app/scan/scan_rates.ts";
 import { FieldError, integer, objectOf, parseJson, text } from "../../core/checked_json.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Address } from "../../core/address.ts";
-import { START } from "../../scan/checkpoint/low_water_mark.ts";
+import { START } from "../../scan/setup/low_water_mark.ts";
 import type { CampaignEntry } from "../control.ts";
 import { taskConsumer, TASKS } from "../names.ts";
 import type { Consumer, JsMsg } from "../nats/client_types.ts";

@@ -18,9 +18,9 @@ import {
   countersOf,
   marksField,
 } from "../../scan/checkpoint/checkpoint_file.ts";
-import { type Marks, START } from "../../scan/checkpoint/low_water_mark.ts";
-import type { Checkpointer, ScanControls } from "../../scan/scan_setup.ts";
-import type { ScanState } from "../../scan/scan_state.ts";
+import { type Marks, START } from "../../scan/setup/low_water_mark.ts";
+import type { Checkpointer, ScanControls } from "../../scan/setup/scan_setup.ts";
+import type { ScanState } from "../../scan/setup/scan_state.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { Lease } from "../lease.ts";
 import type { PartCounters } from "../lease_value.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ScanState } from "../../scan/scan_state.ts";
+import type { ScanState } from "../../scan/setup/scan_state.ts";
 import type { RateReason } from "../../sweep/rate/rate_search.ts";
 import { estimateLoss, missedRange, missedServers } from "../../sweep/canaries/loss_estimate.ts";
 import { foundIn } from "../../app/scan/progress_meter.ts";

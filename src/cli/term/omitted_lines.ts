@@ -5,7 +5,7 @@
  */
 import { formatAddress, formatEndpoint } from "../../core/address.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { MAX_NAMED, type OmittedEndpoint, type ScanState } from "../../scan/scan_state.ts";
+import { MAX_NAMED, type OmittedEndpoint, type ScanState } from "../../scan/setup/scan_state.ts";
 import { portList } from "../../targets/ports.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";

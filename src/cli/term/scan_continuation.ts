@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Marks } from "../../scan/checkpoint/low_water_mark.ts";
-import type { ScanEnd } from "../../scan/scan_setup.ts";
-import { type EndReason, refusedTransports, type ScanState } from "../../scan/scan_state.ts";
+import type { Marks } from "../../scan/setup/low_water_mark.ts";
+import type { ScanEnd } from "../../scan/setup/scan_setup.ts";
+import { type EndReason, refusedTransports, type ScanState } from "../../scan/setup/scan_state.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { ScanEnd } from "../../scan/scan_setup.ts";
+import type { ScanEnd } from "../../scan/setup/scan_setup.ts";
 import {
   type EndReason,
   MAX_NAMED,
   refusedTransports,
   type ScanState,
-} from "../../scan/scan_state.ts";
+} from "../../scan/setup/scan_state.ts";
 import { omittedLines, type RepeatedScope } from "./omitted_lines.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
@@ -17,7 +17,7 @@ import { type Continuable, continueLines } from "./scan_continuation.ts";
 import type { Plan } from "../../app/targets/scan_plan.ts";
 import { formatAddress } from "../../core/address.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import type { AdaptiveEnd, AdaptiveReport } from "../../scan/adaptive/adaptive_report.ts";
+import type { AdaptiveEnd, AdaptiveReport } from "../../scan/setup/adaptive_report.ts";
 import { digits } from "./status_line.ts";
 import { codeList, outageText, refusalText } from "../../app/engines/send_error_lines.ts";
 

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { AdaptiveReport } from "../../scan/adaptive/adaptive_report.ts";
-import type { ScanState } from "../../scan/scan_state.ts";
+import type { AdaptiveReport } from "../../scan/setup/adaptive_report.ts";
+import type { ScanState } from "../../scan/setup/scan_state.ts";
 import type { RateReason } from "../../sweep/rate/rate_search.ts";
 import { foundIn, type ScanProgress } from "../../app/scan/progress_meter.ts";
 import type { DurationLimit } from "../../app/targets/scan_plan.ts";

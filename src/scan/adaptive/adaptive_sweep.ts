@@ -7,14 +7,19 @@
 import type { DiscoveryPass, PassInput } from "../../discovery/contract.ts";
 import { sleep } from "../../net/clock.ts";
 import type { Pass } from "../../sweep/passes.ts";
-import type { Marks } from "../checkpoint/low_water_mark.ts";
-import { inPassOrder } from "../pass_plan.ts";
+import type { Marks } from "../setup/low_water_mark.ts";
+import { inPassOrder } from "../plan/pass_plan.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { ScanTables } from "../scan_tables.ts";
-import type { AdaptiveEnd, AdaptiveReport } from "./adaptive_report.ts";
-import { type AdaptiveScan, budgetProbes, passProbes, UNLIMITED_RATE } from "./adaptive_setup.ts";
-import { DiscoveredServers } from "./discovered_servers.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
+import type { AdaptiveEnd, AdaptiveReport } from "../setup/adaptive_report.ts";
+import {
+  type AdaptiveScan,
+  budgetProbes,
+  passProbes,
+  UNLIMITED_RATE,
+} from "../setup/adaptive_setup.ts";
+import { DiscoveredServers } from "../tables/discovered_servers.ts";
 import { formatPassRecord } from "./pass_record.ts";
 
 export { DiscoveredServers };

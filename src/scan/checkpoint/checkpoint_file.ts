@@ -13,8 +13,8 @@ import type { FloodReport } from "../../sweep/flooding_hosts.ts";
 import { noCanaries } from "../../sweep/canaries/loss_estimate.ts";
 import { noReplies } from "../../sweep/reply_counts.ts";
 import type { Mark } from "../../sweep/mark_history.ts";
-import type { Marks } from "./low_water_mark.ts";
-import { type EndReason, noStreams, type ScanState } from "../scan_state.ts";
+import type { Marks } from "../setup/low_water_mark.ts";
+import { type EndReason, noStreams, type ScanState } from "../setup/scan_state.ts";
 import {
   type Check,
   countsLike,

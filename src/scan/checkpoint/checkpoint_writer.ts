@@ -9,9 +9,9 @@ import type { Address } from "../../core/address.ts";
 import type { Clock } from "../../net/clock.ts";
 import { type Disk, type DiskFile, replaceFile } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import type { Marks } from "./low_water_mark.ts";
-import type { Checkpointer } from "../scan_setup.ts";
-import type { ScanState } from "../scan_state.ts";
+import type { Marks } from "../setup/low_water_mark.ts";
+import type { Checkpointer } from "../setup/scan_setup.ts";
+import type { ScanState } from "../setup/scan_state.ts";
 import {
   type Checkpoint,
   type CheckpointState,

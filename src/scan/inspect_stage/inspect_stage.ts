@@ -16,13 +16,13 @@ import {
 } from "../../inspect/inspect.ts";
 import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
-import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
+import type { DiscoveredServers } from "../tables/discovered_servers.ts";
 import type { RowSource } from "../rows/row_maker.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { ScanTables } from "../scan_tables.ts";
-import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
-import type { QueryResult, Witness } from "../witnesses.ts";
-import type { WriteStage } from "../write_stage.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
+import type { LossAndRate } from "../tables/loss_and_rate.ts";
+import type { QueryResult, Witness } from "../tables/witnesses.ts";
+import type { WriteStage } from "../rows/write_stage.ts";
 import {
   interviewOptions,
   type InterviewOptionsOf,

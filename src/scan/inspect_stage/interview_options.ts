@@ -6,14 +6,14 @@
 import type { Endpoint } from "../../core/address.ts";
 import type { InspectOptions } from "../../inspect/inspect.ts";
 import type { Demultiplexer } from "../../net/demultiplexer.ts";
-import { ExclusiveLinks } from "../exclusive_links.ts";
-import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
-import { nonceOf } from "../random_numbers.ts";
-import { sentTo } from "../requested_names.ts";
+import { ExclusiveLinks } from "../tables/exclusive_links.ts";
+import type { OptOutRecorder } from "../tables/opt_out_recorder.ts";
+import { nonceOf } from "../setup/random_numbers.ts";
+import { sentTo } from "../setup/requested_names.ts";
 import type { PortQueries } from "./port_queries.ts";
-import type { ScanConnections } from "../scan_connections.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { ScanTables } from "../scan_tables.ts";
+import type { ScanConnections } from "../tables/scan_connections.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
 
 /** The parts of the scan that interviews use, apart from the tables. */
 export interface InterviewParts {

@@ -6,9 +6,9 @@
  */
 import { endpointKey } from "../../core/address.ts";
 import { sleep } from "../../net/clock.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { ScanTables } from "../scan_tables.ts";
-import { targeted } from "./known_server_plan.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
+import { targeted } from "../plan/known_server_plan.ts";
 import type { SightingQueue } from "./sighting_queue.ts";
 
 /** Pause while the queue is full, milliseconds. */

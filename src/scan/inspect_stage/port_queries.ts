@@ -13,11 +13,15 @@ import type { Stream } from "../../net/stream.ts";
 import { SWEEP_WAIT_MS } from "../../net/port_socket.ts";
 import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
 import type { OpenPort } from "../../sweep/ports/port_receiver.ts";
-import { nonceOf } from "../random_numbers.ts";
-import { sentTo } from "../requested_names.ts";
-import { MAX_OF_HOST, type ScanConnections, waitingConnections } from "../scan_connections.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { ScanTables } from "../scan_tables.ts";
+import { nonceOf } from "../setup/random_numbers.ts";
+import { sentTo } from "../setup/requested_names.ts";
+import {
+  MAX_OF_HOST,
+  type ScanConnections,
+  waitingConnections,
+} from "../tables/scan_connections.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
 import { DeferredPorts } from "./open_ports/deferred_ports.ts";
 import { type PortOutcomeParts, PortOutcomes } from "./open_ports/port_outcomes.ts";
 import { UnresponsiveNetworks } from "./open_ports/unresponsive_networks.ts";
@@ -201,8 +205,8 @@ export class PortQueries {
     query.stream?.[Symbol.dispose]();
     query.stream = undefined;
     query.outcome.resolve(undefined);
-    const key = portKey(query.endpoint, query.protocol);
-    if (this.#byPort.get(key) === query) this.#byPort.delete(key);
+    const port = portKey(query.endpoint, query.protocol);
+    if (this.#byPort.get(port) === query) this.#byPort.delete(port);
   }
 
   /**
@@ -381,9 +385,7 @@ export class PortQueries {
   }
 }
 
-function noOutcome(): Query["outcome"] {
-  return Promise.withResolvers();
-}
+const noOutcome = (): Query["outcome"] => Promise.withResolvers();
 
 function portKey(endpoint: Endpoint, protocol: string): string {
   return `${endpointKey(endpoint)} ${protocol}`;

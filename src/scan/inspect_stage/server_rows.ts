@@ -6,12 +6,12 @@
 import type { Sighting } from "../../core/record.ts";
 import type { Inspection } from "../../inspect/inspect.ts";
 import type { UndecodedReply } from "../../inspect/protocol_reply.ts";
-import type { EarlyStop } from "../early_stop.ts";
-import type { OwnNetwork } from "../own_network.ts";
-import { requestedName } from "../requested_names.ts";
+import type { EarlyStop } from "../tables/early_stop.ts";
+import type { OwnNetwork } from "../tables/own_network.ts";
+import { requestedName } from "../setup/requested_names.ts";
 import type { RowSource } from "../rows/row_maker.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { LossAndRate } from "../sweep_stage/loss_and_rate.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { LossAndRate } from "../tables/loss_and_rate.ts";
 
 /** Gathers the sources of a scan's rows, up to the number of `--max-results`. */
 export class ServerRows {

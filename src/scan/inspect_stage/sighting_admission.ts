@@ -7,10 +7,10 @@
 import type { Sighting } from "../../core/record.ts";
 import type { SightingIntake } from "../../sweep/receiver.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
-import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
-import type { OptOutRecorder } from "../opt_outs/opt_out_recorder.ts";
-import type { ScanState } from "../scan_state.ts";
-import type { ScanTables } from "../scan_tables.ts";
+import type { DiscoveredServers } from "../tables/discovered_servers.ts";
+import type { OptOutRecorder } from "../tables/opt_out_recorder.ts";
+import type { ScanState } from "../setup/scan_state.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
 import type { SightingQueue } from "./sighting_queue.ts";
 import { omit, reasonToSkip } from "./skipped_sightings.ts";
 

@@ -8,10 +8,10 @@
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
 import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
-import type { ScanState } from "../scan_state.ts";
-import type { ScanTables } from "../scan_tables.ts";
-import type { WriteStage } from "../write_stage.ts";
-import type { KnownPlan } from "./known_server_plan.ts";
+import type { ScanState } from "../setup/scan_state.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
+import type { WriteStage } from "../rows/write_stage.ts";
+import type { KnownPlan } from "../plan/known_server_plan.ts";
 
 /** Number of unfinished sightings at which the queue is full and the sweep stops sending. */
 const CAPACITY = 4096;

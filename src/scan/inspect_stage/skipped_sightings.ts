@@ -5,8 +5,8 @@
  */
 import type { Sighting } from "../../core/record.ts";
 import { reclassify } from "../../sweep/reply_counts.ts";
-import type { ScanState } from "../scan_state.ts";
-import type { ScanTables } from "../scan_tables.ts";
+import type { ScanState } from "../setup/scan_state.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
 
 /** Why a sighting is not interviewed. `nothing`: no row is wanted; `cut`: the scan ended first. */
 export function reasonToSkip(

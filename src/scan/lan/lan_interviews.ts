@@ -23,7 +23,7 @@ import {
   announcementStatement,
   LAN_PROTOCOLS,
 } from "../../protocols/lan/mod.ts";
-import { AddressSignals } from "../opt_outs/address_signals.ts";
+import { AddressSignals } from "../tables/address_signals.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { motdAsSent, type Protocol, type Statement } from "../../protocols/protocol.ts";
 import type { Outcome, Sighting } from "../../core/record.ts";

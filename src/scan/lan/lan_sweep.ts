@@ -25,9 +25,9 @@ import {
   runPasses,
   spaceOf,
 } from "../../sweep/passes.ts";
-import { sumOf } from "../pass_plan.ts";
+import { sumOf } from "../plan/pass_plan.ts";
 import { RangeSet } from "../../targets/ranges.ts";
-import type { AddressSignals } from "../opt_outs/address_signals.ts";
+import type { AddressSignals } from "../tables/address_signals.ts";
 import {
   broadcastOf,
   type DiscoverySetup,

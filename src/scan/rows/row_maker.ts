@@ -16,7 +16,7 @@ import {
 } from "../../inspect/protocol_reply.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { Aliases } from "../inspect_stage/aliases.ts";
+import type { Aliases } from "./aliases.ts";
 
 /** What a row is made from. */
 export interface RowSource {

@@ -7,7 +7,7 @@
 import { PROTOCOLS } from "../../protocols/list.ts";
 import type { MadeRows } from "../../sinks/sink.ts";
 import type { FormatSpec } from "../../sinks/text_formats.ts";
-import type { AliasState } from "../inspect_stage/aliases.ts";
+import type { AliasState } from "./aliases.ts";
 import { packRows } from "./packed_rows.ts";
 import type { RowSource } from "./row_maker.ts";
 import type { MakingThread, RowThreadOptions } from "./thread_start.ts";

@@ -6,7 +6,7 @@
  */
 import { PROTOCOLS } from "../../protocols/list.ts";
 import { formatOf } from "../../sinks/text_formats.ts";
-import { Aliases, type AliasState } from "../inspect_stage/aliases.ts";
+import { Aliases, type AliasState } from "./aliases.ts";
 import { type PackedRows, unpackRows } from "./packed_rows.ts";
 import { rowsMaker } from "./made_rows.ts";
 import { RowMaker } from "./row_maker.ts";

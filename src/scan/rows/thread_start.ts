@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../net/clock.ts";
 import type { MadeRows } from "../../sinks/sink.ts";
-import type { Aliases, AliasState } from "../inspect_stage/aliases.ts";
+import type { Aliases, AliasState } from "./aliases.ts";
 import type { RowMakerOptions, RowSource } from "./row_maker.ts";
 
 /** Number of undecoded rows within {@linkcode WITHIN_MS} after which a thread is started. */

@@ -13,10 +13,10 @@ import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { ReplyWait } from "../../sweep/ports/reply_wait.ts";
 import { familiesOf } from "../../targets/compose.ts";
 import type { PortQueries } from "../inspect_stage/port_queries.ts";
-import type { PassPlan } from "../pass_plan.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { ScanTables } from "../scan_tables.ts";
-import type { LossAndRate } from "./loss_and_rate.ts";
+import type { PassPlan } from "../plan/pass_plan.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
+import type { LossAndRate } from "../tables/loss_and_rate.ts";
 
 /** The parts of the scan that get the replies. */
 export interface PortReplyParts {

@@ -4,9 +4,9 @@
  * @module
  */
 import type { Endpoints } from "../../core/endpoints.ts";
-import type { DiscoveredServers } from "../adaptive/discovered_servers.ts";
+import type { DiscoveredServers } from "../tables/discovered_servers.ts";
 import type { ProbeKind } from "../../sweep/probe_kind.ts";
-import type { ScanTables } from "../scan_tables.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
 
 /** Decides from the tables of a scan which targets are skipped. */
 export class SkippedTargets {

@@ -13,12 +13,12 @@ import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
 import type { PortQueries } from "../inspect_stage/port_queries.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
-import type { PassPlan } from "../pass_plan.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { ScanTables } from "../scan_tables.ts";
-import type { LossAndRate } from "./loss_and_rate.ts";
+import type { PassPlan } from "../plan/pass_plan.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
+import type { LossAndRate } from "../tables/loss_and_rate.ts";
 import type { SkippedTargets } from "./skipped_targets.ts";
-import { pendingOf } from "./socket_counts.ts";
+import { pendingOf } from "../tables/socket_counts.ts";
 import { TransportProgress } from "./transport_progress.ts";
 
 /** The parts of the scan that TCP passes use, apart from the tables. */

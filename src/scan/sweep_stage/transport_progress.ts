@@ -6,8 +6,8 @@
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Pass, PassProgress } from "../../sweep/passes.ts";
 import type { Mark } from "../../sweep/mark_history.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { PassCounts } from "../scan_state.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { PassCounts } from "../setup/scan_state.ts";
 
 /** Copies the progress of passes to the counters of a scan. */
 export class TransportProgress implements PassProgress {

@@ -13,10 +13,10 @@ import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
 import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
-import type { PassPlan } from "../pass_plan.ts";
-import type { ScanSetup } from "../scan_setup.ts";
-import type { ScanTables } from "../scan_tables.ts";
-import type { LossAndRate } from "./loss_and_rate.ts";
+import type { PassPlan } from "../plan/pass_plan.ts";
+import type { ScanSetup } from "../setup/scan_setup.ts";
+import type { ScanTables } from "../tables/scan_tables.ts";
+import type { LossAndRate } from "../tables/loss_and_rate.ts";
 import type { SkippedTargets } from "./skipped_targets.ts";
 import { TransportProgress } from "./transport_progress.ts";
 

@@ -5,7 +5,7 @@ import { connectionEnvironment } from "../../../src/app/databases/connection_env
 import { planDatabases } from "../../../src/app/databases/database_plan.ts";
 import { ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { type Result, scanFleet, type Setting } from "../../scan/scan_harness.ts";

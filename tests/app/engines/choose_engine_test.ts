@@ -30,7 +30,7 @@ import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { serverId } from "../../../src/core/record.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { ENVIRONMENT, run, SCAN } from "../../cli/program.ts";
 
 const GROUNDS: EngineConditions = {

@@ -7,7 +7,7 @@ import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { ServerInfo } from "../../../src/app/metrics/server_info.ts";
 import { WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { newWatchCounts, WatchedServer } from "../../../src/watch/mod.ts";
 import grafana from "../../../data/grafana.json" with { type: "json" };
 import alerts from "../../../data/alerts.yml" with { type: "text" };

@@ -5,7 +5,7 @@ import {
   scanHealth,
   watchHealth,
 } from "../../../src/app/metrics/health.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { newWatchCounts } from "../../../src/watch/mod.ts";
 
 /** The status and the body of a state's response. */

@@ -9,7 +9,7 @@ import { type MeasuredWatch, WatchMetrics } from "../../../src/app/metrics/watch
 import { ServerInfo } from "../../../src/app/metrics/server_info.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { type Journal, newWatchCounts, WatchedServer } from "../../../src/watch/mod.ts";
 import { run, SCAN } from "../../cli/program.ts";
 import { freePort } from "../../fakes/free_port.ts";

@@ -23,7 +23,7 @@ import { emptyRecord, FIELDS, serverId } from "../../../src/core/record.ts";
 import { countFrom, readCheckpoint, sha256 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { WrittenRows, writtenRowsPath } from "../../../src/scan/checkpoint/written_rows.ts";
 import { CheckpointWriter } from "../../../src/scan/checkpoint/checkpoint_writer.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { systemDisk } from "../../../src/sinks/file_operations.ts";
 import { ndjsonFormat } from "../../../src/sinks/json.ts";
 import { openFile } from "../../../src/sinks/file_output.ts";

@@ -2,7 +2,7 @@
  * The budgets, ports and known servers of an adaptive scan.
  *
  * Covers src/app/scan/adaptive_choice.ts, src/app/targets/adaptive_plan.ts,
- * src/app/scan/open_discovery.ts, src/scan/adaptive/adaptive_setup.ts and src/app/scan/read_scan.ts.
+ * src/app/scan/open_discovery.ts, src/scan/setup/adaptive_setup.ts and src/app/scan/read_scan.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type PreparedScan, prepareScan } from "../../../src/app/scan/prepare_scan.ts";
@@ -13,7 +13,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { contextOf } from "../../../src/library/common_options.ts";
 import { givenOptions } from "../../../src/library/given_options.ts";
 import type { ScanOptions } from "../../../src/library/scan_options.ts";
-import { budgetProbes, passProbes } from "../../../src/scan/adaptive/adaptive_setup.ts";
+import { budgetProbes, passProbes } from "../../../src/scan/setup/adaptive_setup.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
 import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";

@@ -4,7 +4,7 @@ import { FIELDS } from "../../../src/core/record.ts";
 import { Random } from "../../../src/fleet/random.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { encodePong } from "../../../src/protocols/raknet/mod.ts";
-import { Aliases, type AliasState } from "../../../src/scan/inspect_stage/aliases.ts";
+import { Aliases, type AliasState } from "../../../src/scan/rows/aliases.ts";
 import { rowsMaker } from "../../../src/scan/rows/made_rows.ts";
 import { RowMaker, type RowSource } from "../../../src/scan/rows/row_maker.ts";
 import { RowThread } from "../../../src/scan/rows/row_thread.ts";

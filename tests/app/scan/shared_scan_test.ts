@@ -15,7 +15,7 @@ import type { ScanOptions } from "../../../src/library/scan_options.ts";
 import type { SendGate } from "../../../src/net/send_gate.ts";
 import type { OptOutList } from "../../../src/net/network.ts";
 import { throttleOf } from "../../../src/scan/scan.ts";
-import type { ScanControls } from "../../../src/scan/scan_setup.ts";
+import type { ScanControls } from "../../../src/scan/setup/scan_setup.ts";
 import { MemorySink } from "../../scan/scan_harness.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 

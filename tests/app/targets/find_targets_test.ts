@@ -1,6 +1,6 @@
 /**
  * Covers src/app/targets/scan_plan.ts, src/app/targets/require_permission.ts,
- * src/app/scan/scan_choice.ts, src/scan/requested_names.ts, src/targets/shipped_lists.ts,
+ * src/app/scan/scan_choice.ts, src/scan/setup/requested_names.ts, src/targets/shipped_lists.ts,
  * src/targets/permission.ts and src/targets/density.ts.
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
@@ -19,7 +19,7 @@ import {
   type TargetInput,
 } from "../../../src/app/targets/find_targets.ts";
 import { type Lookups, MistakenName } from "../../../src/app/targets/name_lookup.ts";
-import { requestedName } from "../../../src/scan/requested_names.ts";
+import { requestedName } from "../../../src/scan/setup/requested_names.ts";
 import { parseTargets } from "../../../src/targets/parse.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
 import { InputError } from "../../../src/core/errors.ts";

@@ -4,7 +4,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { ATTACHMENTS } from "../../../src/core/record.ts";
 import { removeCampaign } from "../../../src/campaign/change/change_campaign.ts";
 import { RESULTS } from "../../../src/campaign/names.ts";
-import { beganAt } from "../../../src/scan/scan_id.ts";
+import { beganAt } from "../../../src/scan/setup/scan_id.ts";
 import { copyDatabase } from "../../../src/store/copy/copy_database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTablesForCopy } from "../../../src/store/schema/create_tables.ts";

@@ -24,7 +24,7 @@ import { newScanId } from "../../../src/app/system_random.ts";
 import { composeTargets, findTargets } from "../../../src/app/targets/find_targets.ts";
 import { emptyRecord, type RecordWithAttachments } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { START } from "../../../src/scan/checkpoint/low_water_mark.ts";
+import { START } from "../../../src/scan/setup/low_water_mark.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";

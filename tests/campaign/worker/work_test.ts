@@ -20,7 +20,7 @@ import { formatAddress } from "../../../src/core/address.ts";
 import project from "../../../deno.json" with { type: "json" };
 import { OptOutFile } from "../../../src/app/opt_outs/opt_out_file.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { type Marks, START } from "../../../src/scan/checkpoint/low_water_mark.ts";
+import { type Marks, START } from "../../../src/scan/setup/low_water_mark.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { startFleet } from "../../../src/testing/start_fleet.ts";
 import { natsTest, startNats, until } from "../nats_server.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { lossLines, rateLines } from "../../../src/cli/term/loss_lines.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 
 function lines(sent: number, lost: number, found: number, retries: number | undefined) {
   const state = newState("", 0);

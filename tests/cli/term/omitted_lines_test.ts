@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { programName } from "../../../src/cli/term/console.ts";
 import { omittedLines } from "../../../src/cli/term/omitted_lines.ts";
 

@@ -11,7 +11,7 @@ import { omittedLines } from "../../../src/cli/term/omitted_lines.ts";
 import { scanCommand } from "../../../src/cli/term/printed_command.ts";
 import { continueCommand, resumeCommand } from "../../../src/cli/term/scan_continuation.ts";
 import { type Endpoint, parseEndpoint } from "../../../src/core/address.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 
 /** The command line of each shell without its configuration. Only `sh` is always installed. */
 const SHELLS = ["sh -c", "bash --norc -c", "zsh -f -c", "fish --no-config -c"];

@@ -4,7 +4,7 @@ import { isDumb } from "../../../src/cli/term/console.ts";
 import { ScanMonitor } from "../../../src/app/scan/scan_monitor.ts";
 import { statusOf } from "../../../src/app/scan/scan_status.ts";
 import { Progress } from "../../../src/cli/term/scan_progress.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { FakeTerminal } from "./live/fake_terminal.ts";

@@ -2,11 +2,11 @@
 import { assertEquals } from "@std/assert";
 import type { Continuable } from "../../../src/cli/term/scan_continuation.ts";
 import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.ts";
-import type { ScanEnd } from "../../../src/scan/scan_setup.ts";
+import type { ScanEnd } from "../../../src/scan/setup/scan_setup.ts";
 import { statusOf } from "../../../src/app/scan/scan_status.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
-import type { AdaptiveEnd } from "../../../src/scan/adaptive/adaptive_report.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import type { AdaptiveEnd } from "../../../src/scan/setup/adaptive_report.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 
 const SCOPE = { outputs: [{ path: "rows.csv" }], databases: [], retries: 1, given: new Map() };
 const DONE = {

@@ -12,7 +12,7 @@ import {
   scanWork,
 } from "../../../src/app/scan/progress_meter.ts";
 import { statusLine } from "../../../src/cli/term/status_line.ts";
-import { newState, type ScanState } from "../../../src/scan/scan_state.ts";
+import { newState, type ScanState } from "../../../src/scan/setup/scan_state.ts";
 
 /** A simulated scan. Its speeds, pauses and cooldown are known, and so is the time of its end. */
 interface Paper {

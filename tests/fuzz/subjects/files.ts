@@ -21,7 +21,7 @@ import {
   sha256,
 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { ResumedRows } from "../../../src/scan/checkpoint/resumed_rows.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { readForeignFile } from "../../../src/sinks/foreign/foreign_files.ts";
 import { XmlError } from "../../../src/sinks/foreign/xml_tags.ts";
 import type { DiskFile } from "../../../src/sinks/file_operations.ts";

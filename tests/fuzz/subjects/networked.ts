@@ -20,7 +20,7 @@ import { orderDigest } from "../../../src/app/resume/scan_configuration.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
 import { randomSeed } from "../../../src/app/system_random.ts";
 import { composeTargets } from "../../../src/app/targets/find_targets.ts";
-import { START } from "../../../src/scan/checkpoint/low_water_mark.ts";
+import { START } from "../../../src/scan/setup/low_water_mark.ts";
 import { parseNatsUrls } from "../../../src/campaign/nats/nats_url.ts";
 import { formatPartEnd, parsePartEnd } from "../../../src/campaign/results.ts";
 import { formatSpec, parseSpec, specDigest } from "../../../src/campaign/spec.ts";

@@ -1,17 +1,17 @@
 /**
  * Passes that are planned from the results of earlier ones: src/scan/adaptive/adaptive_sweep.ts,
- * src/scan/adaptive/discovered_servers.ts, src/scan/adaptive/adaptive_setup.ts,
- * src/scan/adaptive/adaptive_report.ts.
+ * src/scan/tables/discovered_servers.ts, src/scan/setup/adaptive_setup.ts,
+ * src/scan/setup/adaptive_report.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey, parseAddress } from "../../../src/core/address.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import type { IPv4Endpoint } from "../../../src/discovery/contract.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { DiscoveredServers } from "../../../src/scan/adaptive/discovered_servers.ts";
-import type { AdaptiveScan } from "../../../src/scan/adaptive/adaptive_setup.ts";
+import { DiscoveredServers } from "../../../src/scan/tables/discovered_servers.ts";
+import type { AdaptiveScan } from "../../../src/scan/setup/adaptive_setup.ts";
 import { parsePassRecord, type PassRecord } from "../../../src/scan/adaptive/pass_record.ts";
-import type { Checkpointer } from "../../../src/scan/scan_setup.ts";
+import type { Checkpointer } from "../../../src/scan/setup/scan_setup.ts";
 import type { Range } from "../../../src/targets/ranges.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 import { ListedPasses } from "./listed_passes.ts";

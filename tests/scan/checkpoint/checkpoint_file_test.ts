@@ -8,7 +8,7 @@ import {
   parseCheckpoint,
   sha256,
 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 
 const CHECKPOINT: Checkpoint = {
   program: "1.0.0",

@@ -12,7 +12,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import { readCsv } from "../../../src/fleet/judge/verify_rows.ts";
 import { FIELDS, serverId } from "../../../src/core/record.ts";
 import { readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
-import type { Marks } from "../../../src/scan/checkpoint/low_water_mark.ts";
+import type { Marks } from "../../../src/scan/setup/low_water_mark.ts";
 import { ndjsonFormat } from "../../../src/sinks/json.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { FakeDisk } from "../../fakes/disk.ts";

@@ -7,7 +7,7 @@ import {
   CheckpointWriter,
   type WriterOptions,
 } from "../../../src/scan/checkpoint/checkpoint_writer.ts";
-import { newState, type ScanState } from "../../../src/scan/scan_state.ts";
+import { newState, type ScanState } from "../../../src/scan/setup/scan_state.ts";
 import { csvFormat } from "../../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../../src/sinks/json.ts";
 import { TextSink } from "../../../src/sinks/sink.ts";

@@ -9,7 +9,7 @@ import { NO_FAULTS } from "../../../src/fleet/simulate/network/faults.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { type Checkpoint, readCheckpoint } from "../../../src/scan/checkpoint/checkpoint_file.ts";
-import { Uninspected } from "../../../src/scan/inspect_stage/uninspected_servers.ts";
+import { Uninspected } from "../../../src/scan/tables/uninspected_servers.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";

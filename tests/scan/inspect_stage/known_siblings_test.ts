@@ -1,5 +1,5 @@
 /**
- * Covers src/scan/inspect_stage/known_server_plan.ts: a rescan finds servers that reply in a sibling of
+ * Covers src/scan/plan/known_server_plan.ts: a rescan finds servers that reply in a sibling of
  * their known protocol.
  */
 import { assertEquals } from "@std/assert";
@@ -7,7 +7,7 @@ import { type Endpoint, formatEndpoint } from "../../../src/core/address.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { decodePing, encodePong } from "../../../src/protocols/raknet/codec.ts";
-import { planFor } from "../../../src/scan/inspect_stage/known_server_plan.ts";
+import { planFor } from "../../../src/scan/plan/known_server_plan.ts";
 import { couriered } from "../../watch/courier_protocol.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 

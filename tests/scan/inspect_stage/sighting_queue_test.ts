@@ -2,13 +2,13 @@
 import { assertEquals } from "@std/assert";
 import { EndpointSet } from "../../../src/core/endpoint_set.ts";
 import type { Sighting } from "../../../src/core/record.ts";
-import { LowWaterMark, START } from "../../../src/scan/checkpoint/low_water_mark.ts";
-import { EarlyStop } from "../../../src/scan/early_stop.ts";
-import { OptedOutAddresses } from "../../../src/scan/opt_outs/opted_out_addresses.ts";
+import { LowWaterMark, START } from "../../../src/scan/setup/low_water_mark.ts";
+import { EarlyStop } from "../../../src/scan/tables/early_stop.ts";
+import { OptedOutAddresses } from "../../../src/scan/tables/opted_out_addresses.ts";
 import { SightingAdmission } from "../../../src/scan/inspect_stage/sighting_admission.ts";
 import { SightingQueue } from "../../../src/scan/inspect_stage/sighting_queue.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
-import { SuppressionTable } from "../../../src/scan/sweep_stage/suppression_table.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
+import { SuppressionTable } from "../../../src/scan/tables/suppression_table.ts";
 import { Responders } from "../../../src/sweep/responders.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 

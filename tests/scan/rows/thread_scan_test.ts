@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { Aliases } from "../../../src/scan/inspect_stage/aliases.ts";
+import { Aliases } from "../../../src/scan/rows/aliases.ts";
 import { rowsMaker } from "../../../src/scan/rows/made_rows.ts";
 import { packRows, unpackRows } from "../../../src/scan/rows/packed_rows.ts";
 import { RowMaker } from "../../../src/scan/rows/row_maker.ts";

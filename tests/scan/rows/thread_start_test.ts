@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { Aliases } from "../../../src/scan/inspect_stage/aliases.ts";
+import { Aliases } from "../../../src/scan/rows/aliases.ts";
 import { ThreadStart } from "../../../src/scan/rows/thread_start.ts";
 
 /** A start whose thread does nothing, and what it was told. */

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { parseAddress } from "../../../src/core/address.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import type { PassPlan } from "../../../src/scan/pass_plan.ts";
-import type { ScanSetup } from "../../../src/scan/scan_setup.ts";
-import type { ScanTables } from "../../../src/scan/scan_tables.ts";
+import type { PassPlan } from "../../../src/scan/plan/pass_plan.ts";
+import type { ScanSetup } from "../../../src/scan/setup/scan_setup.ts";
+import type { ScanTables } from "../../../src/scan/tables/scan_tables.ts";
 import { ScanPorts } from "../../../src/scan/sweep_stage/scan_ports.ts";
 import { compose } from "../../../src/targets/compose.ts";
 

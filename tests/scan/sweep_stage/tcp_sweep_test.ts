@@ -11,7 +11,7 @@ import { NO_USUAL_PORTS } from "../../../src/protocols/usual_ports.ts";
 import { Closed, type Protocol, request } from "../../../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { serverId } from "../../../src/core/record.ts";
-import { silentSyns } from "../../../src/scan/scan_state.ts";
+import { silentSyns } from "../../../src/scan/setup/scan_state.ts";
 import { STREAM_LIMITS } from "../../../src/net/stream_link.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";

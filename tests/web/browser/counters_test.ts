@@ -1,7 +1,7 @@
 /** Covers src/web/browser/counters.ts. */
 import { assertEquals } from "@std/assert";
 import { lossCounters, statusOf } from "../../../src/app/scan/scan_status.ts";
-import { newState } from "../../../src/scan/scan_state.ts";
+import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { countersIn } from "../../../src/web/browser/counters.ts";
 
 Deno.test("a database has the counters of a status file, losses first", () => {

@@ -4,7 +4,7 @@
  * @module
  */
 import { sweptProtocols } from "../../../protocols/list.ts";
-import type { ScanSelection } from "../../../scan/scan_setup.ts";
+import type { ScanSelection } from "../../../scan/setup/scan_setup.ts";
 import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
 
 import { countOf, withCommas } from "../../../core/quantities.ts";

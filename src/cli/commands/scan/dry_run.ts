@@ -5,12 +5,8 @@
  */
 import { endpointKey } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import type { ScanSelection } from "../../../scan/scan_setup.ts";
-import {
-  isVisited,
-  type KnownPlan,
-  knownPlans,
-} from "../../../scan/inspect_stage/known_server_plan.ts";
+import type { ScanSelection } from "../../../scan/setup/scan_setup.ts";
+import { isVisited, type KnownPlan, knownPlans } from "../../../scan/plan/known_server_plan.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
 import { segmentsOf, type Targets } from "../../../targets/compose.ts";
 import { portList } from "../../../targets/ports.ts";

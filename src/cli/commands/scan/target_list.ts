@@ -11,15 +11,15 @@ import {
   formatEndpoint,
 } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import type { ScanSelection } from "../../../scan/scan_setup.ts";
-import { scanPasses } from "../../../scan/pass_plan.ts";
+import type { ScanSelection } from "../../../scan/setup/scan_setup.ts";
+import { scanPasses } from "../../../scan/plan/pass_plan.ts";
 import {
   isDetectionTarget,
   isVisited,
   type KnownPlan,
   knownPlans,
   targeted,
-} from "../../../scan/inspect_stage/known_server_plan.ts";
+} from "../../../scan/plan/known_server_plan.ts";
 import { spaceOf } from "../../../sweep/passes.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
 import type { ProbeSpace } from "../../../targets/space.ts";

@@ -8,7 +8,7 @@ import { cutWidth, displayWidth, fitWidth } from "../../../core/display_width.ts
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import { harmlessText } from "../../../core/text.ts";
 import { serverId, type ServerRecord } from "../../../core/record.ts";
-import type { ScanState } from "../../../scan/scan_state.ts";
+import type { ScanState } from "../../../scan/setup/scan_state.ts";
 import { estimateLoss } from "../../../sweep/canaries/loss_estimate.ts";
 import type { DurationLimit } from "../../../app/targets/scan_plan.ts";
 import { playersText } from "../../../app/outputs/table_format.ts";

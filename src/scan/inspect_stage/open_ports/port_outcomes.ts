@@ -9,9 +9,9 @@ import { isExhausted } from "../../../inspect/run_interview.ts";
 import { isKnownFor } from "../../../protocols/declared_facts.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import type { FoundPorts } from "../../../sweep/ports/found_ports.ts";
-import type { OptOutRecorder } from "../../opt_outs/opt_out_recorder.ts";
-import type { ScanSetup } from "../../scan_setup.ts";
-import type { ScanTables } from "../../scan_tables.ts";
+import type { OptOutRecorder } from "../../tables/opt_out_recorder.ts";
+import type { ScanSetup } from "../../setup/scan_setup.ts";
+import type { ScanTables } from "../../tables/scan_tables.ts";
 import type { SightingAdmission } from "../sighting_admission.ts";
 
 /** The parts of the scan that get the outcomes. */

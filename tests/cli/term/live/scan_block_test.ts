@@ -14,7 +14,7 @@ import {
 } from "../../../../src/cli/term/live/scan_block.ts";
 import { displayWidth } from "../../../../src/core/display_width.ts";
 import { emptyRecord, type ServerRecord } from "../../../../src/core/record.ts";
-import { newState, type ScanState } from "../../../../src/scan/scan_state.ts";
+import { newState, type ScanState } from "../../../../src/scan/setup/scan_state.ts";
 
 function server(last: number, over: Partial<ServerRecord> = {}): ServerRecord {
   return { ...emptyRecord({ address: 0x7f000000 + last, port: 19132 }, 0), ...over };

@@ -120,8 +120,7 @@ export class Waits implements Disposable {
   /** The timer, and when it fires. */
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
 
-  /** @param clock The clock of the timer. */
-  /** Starts no timer. */
+  /** Starts no timer yet. */
   constructor(private readonly clock: Pick<Clock, "now" | "after">) {}
 
   /** Waits for `ms` milliseconds, or until {@linkcode end}. No other wait may be pending. */

@@ -161,7 +161,6 @@ export class DialedPorts implements PortSocket<PortBatch> {
       const most = Math.min(rest.length, this.#ended > 0 ? BUSY_BURST : QUIET_BURST);
       while (begun < most && this.#isFree) void this.#connect(rest[begun++], burst, now);
       await this.#dialer.whenBegun?.();
-      await this.#pollAfter(begun);
       burst.isBeginning = false;
       if (burst.failure !== undefined) throw burst.failure;
       const { refused, keptBack, short } = burst;
@@ -169,6 +168,7 @@ export class DialedPorts implements PortSocket<PortBatch> {
       all.accepted += accepted;
       all.refused += refused;
       if (accepted > 0) this.#options.shortage?.recordSuccess();
+      await this.#pollAfter(begun);
       if (keptBack > 0) return all;
       rest = [...short, ...rest.slice(begun)];
       if (short.length > 0) await this.#pause(signal);

@@ -140,6 +140,70 @@ Deno.test("DialedPorts waits no longer than its time for replies, also if timers
   }
 });
 
+Deno.test("DialedPorts delivers connections that were accepted in time, and ends the others in time", async () => {
+  const network = new FakeNetwork(1);
+  const accepted: (() => void)[] = [];
+  const ended: number[] = [];
+  const stream = {
+    read: () => Promise.resolve("closed" as const),
+    write: () => Promise.resolve(true),
+  };
+  const dialer: Dialer = {
+    errors: new Map(),
+    connect: ({ address }, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener("abort", () => {
+          ended.push(network.now() - START);
+          resolve("cancelled");
+        });
+        const isLive = Number(address) % 2 === 0;
+        if (isLive) accepted.push(() => resolve({ ...stream, [Symbol.dispose]: () => {} }));
+      }),
+    encrypt: () => Promise.reject(new Error("no TLS")),
+  };
+  // The program learns of one accepted connection in each poll, from the time of the end on.
+  const polls = network.pollSockets.bind(network);
+  network.pollSockets = async () => {
+    if (network.now() - START >= 900) accepted.shift()?.();
+    await polls();
+  };
+  const { socket, replies, listen } = socketOver(network, dialer, {});
+  await network.run((async () => {
+    void listen();
+    await socket.flush(batchOf(socket, 0, 40));
+    await after(network, 25);
+    await socket.flush(batchOf(socket, 40, 400)); // its connections end while those of the first are awaited
+    await after(network, 2000);
+    await socket[Symbol.asyncDispose]();
+  })());
+  assertEquals(replies.filter(({ from }) => Number(from.address) < target(40).address).length, 20);
+  assert(Math.max(...ended) < 1000 + 25, `${Math.max(...ended)}`);
+});
+
+Deno.test("DialedPorts delivers an ICMP error that arrives while it polls", async () => {
+  const network = new FakeNetwork(1);
+  const { dialer } = failing(network, () => undefined);
+  const { connect } = dialer;
+  let reject: (() => void) | undefined;
+  dialer.connect = (to, ...more) =>
+    to.address === target(0).address
+      ? new Promise((resolve) => reject = () => resolve("unreachable"))
+      : connect.call(dialer, to, ...more);
+  const polls = network.pollSockets.bind(network);
+  network.pollSockets = async () => {
+    reject?.();
+    await polls();
+  };
+  const { socket, replies, listen } = socketOver(network, dialer, {});
+  await network.run((async () => {
+    void listen();
+    assertEquals(await socket.flush(batchOf(socket, 0, 600)), 600);
+    await socket[Symbol.asyncDispose]();
+  })());
+  assertEquals(replies.map(({ state, token }) => [state, token]), [["unreachable", 0]]);
+  assertEquals([...socket.errors.send], []);
+});
+
 Deno.test("DialedPorts begins as many connections as may wait, and the others when these end", async () => {
   const { network, socket, streams } = open({ atOnce: 10 });
   await network.run((async () => {

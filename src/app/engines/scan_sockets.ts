@@ -320,7 +320,7 @@ function shortageText(
       `${countOf(connections, "concurrent query", "concurrent queries")} instead of ` +
       withCommas(wanted.connections),
     ],
-    ...probeMs === undefined || pendingProbes === wanted.pendingProbes ? [] : [
+    ...probeMs === undefined || pendingProbes >= wanted.pendingProbes ? [] : [
       `${countOf(pendingProbes, "pending probe")} instead of ${withCommas(wanted.pendingProbes)} ` +
       `(about ${withCommas(Math.floor(1000 * pendingProbes / probeMs))} per second if targets do ` +
       "not reply)",

@@ -34,6 +34,7 @@ import {
 import { resumeLine } from "../resume/read_resumed_scan.ts";
 import { formatConfiguration } from "../resume/scan_configuration.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
+import { familiesOf } from "../../targets/compose.ts";
 import { addressesOf } from "../targets/scan_addresses.ts";
 import { configurationOf, type PreparedScan } from "./prepare_scan.ts";
 
@@ -71,15 +72,16 @@ export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<
   await requireDescriptors(targets, options, needed);
   const { protocols } = choice;
   const usesTcp = protocols.some(({ transport }) => transport === "tcp");
+  const isFramed = engine.route !== undefined && !familiesOf(targets).includes(6);
   const needs = {
     connections: usesTcp ? limits.concurrency : 0,
     pendingProbes: Math.min(
-      pendingProbes(limits, engine.name),
+      pendingProbes(limits, isFramed || engine.route === undefined ? engine.name : "udp"),
       Math.max(0, ...scan.plan.passes.tcp.probes),
     ),
     files: needed,
   };
-  const probeMs = engine.route === undefined ? limits.portWaitMs : undefined;
+  const probeMs = isFramed ? undefined : limits.portWaitMs;
   const capacity = await capacityFor(targets, options, needs, probeMs, scan.report);
   return { sockets, capacity };
 }

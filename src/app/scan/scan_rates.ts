@@ -68,8 +68,8 @@ export function fastest({ rates, autoRate }: Pick<ScanLimits, "rates" | "autoRat
 const MAX_PENDING: Readonly<Record<EngineName, number>> = {
   portable: 32_768, // each takes about 15 KiB
   udp: 60_000, // about 5 KiB, in the kernel
-  packet: 60_000, // those of targets without a frame
-  xdp: 60_000,
+  packet: 1024, // those of targets on the link
+  xdp: 1024,
 };
 /** The part by which more connections may wait than the rate needs, for bursts and late timers. */
 const SPARE_PENDING = 1.2;

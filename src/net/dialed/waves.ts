@@ -9,6 +9,9 @@ import type { PortWait } from "../port_socket.ts";
 /** Connections that begin within this time share a timer and a signal, milliseconds. */
 const WAVE_MS = 20;
 
+/** Maximum time for which accepted connections of a wave are looked for after its end, milliseconds. */
+const LATE_MS = 80;
+
 /** Connections that end together if they get no reply. */
 export interface Wave {
   /** When the first of them began, milliseconds. */
@@ -33,8 +36,6 @@ export class Waves {
   #current: Wave | undefined;
   /** The waves with connections that wait, and the current one, in the order of time. */
   readonly #all = new Set<Wave>();
-  /** Number of connections that have ended. */
-  #left = 0;
 
   /** Creates no wave. */
   constructor(private readonly clock: Clock, private readonly wait: PortWait) {}
@@ -46,7 +47,7 @@ export class Waves {
    */
   join(now: number): Wave {
     let wave = this.#current;
-    if (wave === undefined || now - wave.at >= WAVE_MS) {
+    if (wave === undefined || wave.isOver || now - wave.at >= WAVE_MS) {
       if (wave?.size === 0) this.#forget(wave);
       for (const earlier of this.#all) {
         if (now >= earlier.endsAt) void this.#expire(earlier);
@@ -59,7 +60,6 @@ export class Waves {
 
   /** Removes a connection that has ended. */
   leave(wave: Wave): void {
-    this.#left++;
     if (--wave.size === 0 && wave !== this.#current) this.#forget(wave);
   }
 
@@ -89,8 +89,9 @@ export class Waves {
   async #expire(wave: Wave): Promise<void> {
     if (wave.isOver) return;
     wave.isOver = true;
-    for (let before = -1; wave.size > 0 && before < this.#left;) {
-      before = this.#left;
+    const last = this.clock.now() + LATE_MS;
+    for (let before = Infinity; wave.size > 0 && wave.size < before && this.clock.now() < last;) {
+      before = wave.size;
       await this.clock.pollSockets();
     }
     this.#end(wave);

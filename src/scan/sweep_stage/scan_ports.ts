@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Endpoint } from "../../core/address.ts";
+import { type Endpoint, family } from "../../core/address.ts";
 import { DialedPorts } from "../../net/dialed_ports.ts";
 import { type PortSocket, type PortSocketOptions, SWEEP_WAIT_MS } from "../../net/port_socket.ts";
 import type { ReceiverCapacity } from "../../net/socket.ts";
@@ -11,7 +11,7 @@ import type { FoundPorts } from "../../sweep/ports/found_ports.ts";
 import { PortReceiver } from "../../sweep/ports/port_receiver.ts";
 import type { ProbeWindow } from "../../sweep/probe_window.ts";
 import { ReplyWait } from "../../sweep/ports/reply_wait.ts";
-import { familiesOf } from "../../targets/compose.ts";
+import { familiesOf, type Targets } from "../../targets/compose.ts";
 import type { PortQueries } from "../inspect_stage/port_queries.ts";
 import type { PassPlan } from "../plan/pass_plan.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
@@ -41,16 +41,16 @@ export class ScanPorts implements AsyncDisposable {
     this.#plan = plan;
     this.#tables = tables;
     const { targets: { addresses }, limits, io } = options;
-    const wait = this.#wait = new ReplyWait(limits.portWaitMs ?? SWEEP_WAIT_MS);
+    const wait = this.#wait = new ReplyWait(Math.min(SWEEP_WAIT_MS, limits.portWaitMs ?? Infinity));
     const { pendingProbes = limits.connections } = limits;
     const { clock, gate, dialer, openPorts } = io;
     const { shortage } = tables;
     const families = plan.tcpKinds.length === 0 ? [] : familiesOf(addresses);
-    const atOnce = Math.max(1, Math.floor(pendingProbes / families.length));
-    const shared: PortSocketOptions = { clock, wait, atOnce, gate, shortage };
-    this.sockets = families.flatMap((bits) =>
-      openPorts?.(bits, shared) ?? new DialedPorts(bits, dialer, shared)
-    );
+    this.sockets = families.flatMap((bits) => {
+      const atOnce = Math.max(1, Math.ceil(pendingProbes * shareOf(bits, addresses)));
+      const shared: PortSocketOptions = { clock, wait, atOnce, gate, shortage };
+      return openPorts?.(bits, shared) ?? new DialedPorts(bits, dialer, shared);
+    });
   }
 
   /** Makes the receiver of the replies. */
@@ -109,4 +109,12 @@ export class ScanPorts implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.sockets.map((socket) => socket[Symbol.asyncDispose]()));
   }
+}
+
+/** The share of the targets that are in a family, 0 to 1. */
+function shareOf(bits: 4 | 6, { groups, size }: Targets): number {
+  const of = groups.filter(({ addresses: [{ start }] }) => family(start) === bits)
+    .flatMap(({ addresses }) => [...addresses])
+    .reduce((sum, { start, end }) => sum + Number(end) - Number(start), 0);
+  return Math.min(1, of / Number(size));
 }

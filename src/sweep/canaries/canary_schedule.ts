@@ -94,7 +94,7 @@ export class CanarySchedule {
     return canary?.endpoint.port === port && canary.kind.kind === kind ? canary : undefined;
   }
 
-  /** Offers a responder to the sample (reservoir sampling: all responders have equal probability). */
+  /** Offers a responder to the sample (reservoir sampling: all responders have about equal probability). */
   add(kind: ProbeKind, endpoint: Endpoint, now: number): void {
     if (this.#byAddress.has(endpoint.address)) return;
     this.#seen++;

@@ -23,7 +23,7 @@ export interface PortCounts {
   refused: number;
   /** Reports of a router, or of this machine, that a target is unreachable. */
   unreachable: number;
-  /** Further replies of open ports. */
+  /** Repeated replies to a probe. */
   duplicate: number;
   /** Replies of hosts that were probed again to measure packet loss. */
   canary: number;

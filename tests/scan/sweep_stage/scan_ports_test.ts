@@ -30,8 +30,9 @@ function opened(targets: readonly string[], pendingProbes: number): [4 | 6, numb
   return all;
 }
 
-Deno.test("the sockets of both families share the number of pending probes", () => {
+Deno.test("the sockets of both families share the number of pending probes by their targets", () => {
   assertEquals(opened(["127.0.0.1"], 301), [[4, 301]]);
-  assertEquals(opened(["127.0.0.1", "::1"], 301), [[4, 150], [6, 150]]);
+  assertEquals(opened(["127.0.0.1", "::1"], 301), [[4, 151], [6, 151]]);
+  assertEquals(opened(["127.0.0.1", "127.0.0.2", "127.0.0.3", "::1"], 400), [[4, 300], [6, 100]]);
   assertEquals(opened(["127.0.0.1", "::1"], 1), [[4, 1], [6, 1]]);
 });

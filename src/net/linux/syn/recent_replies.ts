@@ -12,8 +12,12 @@ const PLACES = 65_536;
 const WORDS = 5;
 /** The states as numbers. */
 const STATES: Readonly<Record<PortState, number>> = { open: 1, refused: 2, unreachable: 3 };
-/** Time after which an equal refusal or ICMP error is the reply to a further probe, milliseconds. */
-const SAME_MS = 1000;
+/** Time after which an equal reply is that to a further probe, milliseconds. */
+const SAME_MS: Readonly<Record<PortState, number>> = {
+  open: 60_000, // while a peer repeats its SYN-ACK
+  refused: 1000,
+  unreachable: 1000,
+};
 
 /** A reply as its token and sender name it. */
 export interface NamedReply {
@@ -31,15 +35,15 @@ export class RecentReplies {
    * Notes a reply.
    *
    * @param now The time, milliseconds.
-   * @returns How often the same one was noted before, as far as it was not overwritten: SYN-ACKs at any
-   * time, and other replies within a second.
+   * @returns How often the same one was noted before, as far as it was not overwritten: SYN-ACKs within a
+   * minute, and other replies within a second.
    */
   add({ state, address, port, token }: NamedReply, now: number): number {
     const words = this.#words;
     const kind = port | STATES[state] << 16;
     const at = (mix(address ^ token ^ kind << 8) & PLACES - 1) * WORDS;
     const isSame = words[at] === address && words[at + 1] === kind && words[at + 2] === token;
-    const isRecent = state === "open" || (now - words[at + 3] >>> 0) < SAME_MS;
+    const isRecent = (now - words[at + 3] >>> 0) < SAME_MS[state];
     const before = isSame && isRecent ? words[at + 4] : 0;
     words[at] = address;
     words[at + 1] = kind;

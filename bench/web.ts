@@ -21,8 +21,8 @@
 import process from "node:process";
 import { parseDatabaseLocation } from "../src/store/database_location.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
-import type { DashboardData, DashboardFilters } from "../src/web/data/dashboard_data.ts";
-import { DataError } from "../src/web/data/dashboard_data.ts";
+import type { DashboardData, DashboardFilters } from "../src/web/queries/dashboard_data.ts";
+import { DataError } from "../src/web/queries/dashboard_data.ts";
 import { openDashboardData } from "../src/web/data/open_dashboard_data.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { fill, NOW, ROLLUP_EVERY } from "./plans/fill.ts";

@@ -19,6 +19,41 @@ const LAYERS: readonly (readonly string[])[] = [
   ["cli", "mod.ts", "entry"],
 ];
 
+/**
+ * The sub-folders of large folders, from the lowest to the highest. `.` are the files directly in the
+ * folder.
+ */
+const ORDERS: Readonly<Record<string, readonly string[]>> = {
+  scan: [
+    "setup",
+    "plan",
+    "checkpoint",
+    "tables",
+    "rows",
+    "inspect_stage",
+    "sweep_stage",
+    "adaptive",
+    ".",
+    "lan",
+  ],
+  web: [
+    "browser",
+    "style",
+    ".",
+    "queries",
+    "parts",
+    "charts",
+    "server_index",
+    "data",
+    "pages",
+    "api",
+    "http",
+    "report",
+  ],
+};
+/** Maximum number of imports in one of these folders that point to a higher sub-folder. */
+const MAX_UPWARD = 3;
+
 /** Maximum length of a source file, lines. */
 const MAX_LINES = 400;
 /** Maximum number of files in a folder of src/. */
@@ -111,6 +146,31 @@ Deno.test("imports point down or stay inside the folder", async () => {
   }
   assertEquals(wrong, []);
 });
+
+/** The sub-folder of a file below src/: its second folder, or `.` without one. */
+function subFolder(path: string): string {
+  const [, name, ...file] = path.split("/");
+  return file.length === 0 ? "." : name;
+}
+
+/** The imports inside one part of src/ that point to a higher sub-folder. */
+function upward(name: string, graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const height = (path: string) => ORDERS[name].indexOf(subFolder(path));
+  return [...graph].filter(([from]) => part(from) === name).flatMap(([from, targets]) =>
+    targets.filter((to) => part(to) === name && height(to) > height(from))
+      .map((to) => `${from} imports ${to}`)
+  );
+}
+
+for (const [name, order] of Object.entries(ORDERS)) {
+  Deno.test(`in src/${name}/, at most ${MAX_UPWARD} imports point to a higher sub-folder`, async () => {
+    const graph = await importGraph();
+    const files = [...graph.keys()].filter((path) => part(path) === name);
+    assertEquals([...new Set(files.map(subFolder))].sort(), order.toSorted());
+    const found = upward(name, graph);
+    assert(found.length <= MAX_UPWARD, found.join("\n"));
+  });
+}
 
 Deno.test("each part of src/ is in one layer, and each part in the layers exists", async () => {
   const parts = await Array.fromAsync(Deno.readDir(SRC), ({ name }) => name);
@@ -216,6 +276,8 @@ Deno.test("the layer rule finds violations", () => {
   assertEquals([allowed("sweep", "inspect"), allowed("targets", "protocols")], [false, false]);
   assertEquals([allowed("cli", "mod.ts"), allowed("mod.ts", "cli")], [false, false]);
   assertEquals([allowed("app", "cli"), allowed("library", "app")], [false, true]);
+  const inScan = new Map([["scan/plan/a.ts", ["scan/setup/b.ts", "scan/c.ts", "core/d.ts"]]]);
+  assertEquals(upward("scan", inScan), ["scan/plan/a.ts imports scan/c.ts"]);
   const graph = { a: ["b"], b: ["c"], c: ["b"], d: ["a", "e"], e: ["f"], f: ["e", "c"] };
   assertEquals(circles(new Map(Object.entries(graph))), ["b c", "e f"]);
 });

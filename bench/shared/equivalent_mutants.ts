@@ -31,7 +31,7 @@ export const EQUIVALENT: readonly {
     why: "a part that begins at the end of the period leaves the same gap",
   },
   {
-    path: "src/web/data/dashboard_filters.ts",
+    path: "src/web/queries/dashboard_filters.ts",
     line: "const wanted = new Uint8Array((65_536 + 1));",
     why: "no port has the additional number",
   },

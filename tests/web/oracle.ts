@@ -12,7 +12,7 @@ import type {
   FacetName,
   FacetValue,
   ListedServer,
-} from "../../src/web/data/dashboard_data.ts";
+} from "../../src/web/queries/dashboard_data.ts";
 import { networkOf } from "../../src/store/queries/filters.ts";
 import { NASTY, record } from "../store/records.ts";
 

@@ -3,7 +3,7 @@ import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { parseDatabaseLocation } from "../../src/store/database_location.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import { type DashboardData, DataError } from "../../src/web/data/dashboard_data.ts";
+import { type DashboardData, DataError } from "../../src/web/queries/dashboard_data.ts";
 import { openDashboardData } from "../../src/web/data/open_dashboard_data.ts";
 import { fillServers } from "./oracle.ts";
 

@@ -14,8 +14,8 @@ import type {
   ServerDetails,
   ServersPage,
   ServersQuery,
-} from "../data/dashboard_data.ts";
-import { eventCursor, serversCursor } from "./cursors.ts";
+} from "../queries/dashboard_data.ts";
+import { eventCursor, serversCursor } from "../queries/cursors.ts";
 import { withoutPlayersColumn } from "./live_feed.ts";
 
 /** The members of a document. */

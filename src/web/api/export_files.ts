@@ -15,9 +15,9 @@ import {
   DataError,
   type ServersPage,
   type ServersQuery,
-} from "../data/dashboard_data.ts";
-import type { StreamedContent } from "../http/answer.ts";
-import { MAX_ROWS } from "./common_parameters.ts";
+} from "../queries/dashboard_data.ts";
+import type { StreamedContent } from "./answer.ts";
+import { MAX_ROWS } from "../queries/common_parameters.ts";
 import type { RouteRequest } from "./route.ts";
 
 /**

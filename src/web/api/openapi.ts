@@ -5,7 +5,7 @@
  */
 import config from "../../../deno.json" with { type: "json" };
 import { MAX_CUT } from "../data/search_cut.ts";
-import type { JsonSchema, Parameter, Parameters } from "./parameters.ts";
+import type { JsonSchema, Parameter, Parameters } from "../queries/parameters.ts";
 import type { Operation, Route } from "./route.ts";
 import { COMPONENTS } from "./schemas.ts";
 

@@ -5,10 +5,10 @@
  * @module
  */
 import { SCHEMA } from "../../sinks/json.ts";
-import type { DashboardData, DashboardFilters } from "../data/dashboard_data.ts";
-import { type Answer, htmlContent, jsonContent } from "../http/answer.ts";
+import type { DashboardData, DashboardFilters } from "../queries/dashboard_data.ts";
+import { type Answer, htmlContent, jsonContent } from "./answer.ts";
 import type { Caller, PageContext } from "../pages/page_context.ts";
-import { FILTER_PARAMETERS, filtersOf } from "./filters.ts";
+import { FILTER_PARAMETERS, filtersOf } from "../queries/filters.ts";
 import {
   checkBounds,
   type JsonSchema,
@@ -16,7 +16,7 @@ import {
   readOne,
   readParameters,
   type ValuesOf,
-} from "./parameters.ts";
+} from "../queries/parameters.ts";
 import type { LiveFeed } from "./live_feed.ts";
 import type { StreamLimit } from "./stream_limit.ts";
 

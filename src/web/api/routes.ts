@@ -6,8 +6,8 @@
  */
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
-import { type DashboardData, type DashboardFilters, DataError } from "../data/dashboard_data.ts";
-import { jsonContent } from "../http/answer.ts";
+import { type DashboardData, type DashboardFilters, DataError } from "../queries/dashboard_data.ts";
+import { jsonContent } from "./answer.ts";
 import { breakdownPage } from "../pages/breakdown_page.tsx";
 import { comparePage, type ComparePageData, MAX_COMPARED } from "../pages/compare_page.tsx";
 import { eventsPage } from "../pages/events_page.tsx";
@@ -23,6 +23,7 @@ import {
   daysOf,
   LAYER,
   LIMIT,
+  periodOf,
   PREFIX,
   SCAN_ID,
   SERVER,
@@ -31,8 +32,8 @@ import {
   squareOf,
   TABLE_PAGE,
   time,
-} from "./common_parameters.ts";
-import { BEFORE_EVENT, cursorIn, placeOf, SERVERS_CURSOR } from "./cursors.ts";
+} from "../queries/common_parameters.ts";
+import { BEFORE_EVENT, cursorIn, placeOf, SERVERS_CURSOR } from "../queries/cursors.ts";
 import {
   detailsDocument,
   eventsDocument,
@@ -43,7 +44,14 @@ import {
 import { FILES } from "./export_files.ts";
 import { MAX_STREAMS, withoutPlayersColumn } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
-import { checkBounds, oneOf, ParameterError, several, text, wholeNumber } from "./parameters.ts";
+import {
+  checkBounds,
+  oneOf,
+  ParameterError,
+  several,
+  text,
+  wholeNumber,
+} from "../queries/parameters.ts";
 import { resource, type Route, route, type RouteRequest } from "./route.ts";
 import { ANSWERS } from "./schemas.ts";
 
@@ -53,10 +61,6 @@ const PAGE = 50;
 const USUAL_ROWS = 100;
 /** Number of the last servers of a scan. */
 const FINDS = 20;
-/** How far the clock of a database may be ahead of the dashboard's, milliseconds. */
-const AHEAD_MS = 60_000;
-/** The usual period of a server's history, milliseconds: a week. */
-const HISTORY_MS = 7 * DAY_MS;
 
 const PERIOD = {
   from: time("Start of the period. Default: a week before its end."),
@@ -380,21 +384,4 @@ async function eventsOf(
   const place = before === undefined ? undefined : placeOf(before);
   const query = { kinds, server, from, to, before: place, limit };
   return { query, page: await data.events(query) };
-}
-
-/**
- * The period of a history. Default: it ends now, and lasts a week. It ends at most
- * {@linkcode AHEAD_MS} after now.
- *
- * @throws ParameterError if it has no length.
- */
-export function periodOf(
-  from: number | undefined,
-  to: number | undefined,
-  now: number,
-): { readonly from: number; readonly to: number } {
-  const end = Math.min(to ?? now, now + AHEAD_MS);
-  const start = from ?? Math.max(0, end - HISTORY_MS);
-  if (start < end) return { from: start, to: end };
-  throw new ParameterError("Cannot use from: it is not before to", "a time before to and now");
 }

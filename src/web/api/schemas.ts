@@ -4,10 +4,10 @@
  * @module
  */
 import { fieldSchema } from "../../core/schema.ts";
-import { FACETS, MAP_LAYERS } from "../data/dashboard_data.ts";
+import { FACETS, MAP_LAYERS } from "../queries/dashboard_data.ts";
 import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
 import { LISTED_FIELDS } from "./export_files.ts";
-import type { JsonSchema } from "./parameters.ts";
+import type { JsonSchema } from "../queries/parameters.ts";
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 

@@ -6,7 +6,7 @@
  */
 import { DAY_MS, startOf } from "../../store/uptime/rollup_hours.ts";
 import type { DayUptime } from "../../store/uptime/uptime_queries.ts";
-import { UPTIME_DAYS } from "../data/dashboard_data.ts";
+import { UPTIME_DAYS } from "../queries/dashboard_data.ts";
 import { durationText, percentText, timeText } from "../parts/quantities.ts";
 
 /** The classes of days by the least share of their watched time in which the server was online. */

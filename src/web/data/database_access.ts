@@ -13,7 +13,7 @@ import type { PostgresLocation } from "../../store/database/postgres_url.ts";
 import { openSqlite } from "../../store/database/sqlite.ts";
 import { checkVersion } from "../../store/schema/create_tables.ts";
 import { readDatabaseIdentity } from "../../store/spill_file.ts";
-import { DataError, type DataTrouble } from "./dashboard_data.ts";
+import { DataError, type DataTrouble } from "../queries/dashboard_data.ts";
 
 /** Where a database is, and how to connect: values that another thread can receive. */
 export interface DatabasePlace {

@@ -9,7 +9,12 @@ import { listedParts } from "../../store/parts/part_list.ts";
 import { newestScans, runningScans, scanWithId } from "../../store/scans/scan_list.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { ServerMapQuery } from "../server_index/map_cells.ts";
-import { type DashboardData, DataError, type MapCells, type MapQuery } from "./dashboard_data.ts";
+import {
+  type DashboardData,
+  DataError,
+  type MapCells,
+  type MapQuery,
+} from "../queries/dashboard_data.ts";
 import { readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
 import { namedServers } from "./named_servers.ts";

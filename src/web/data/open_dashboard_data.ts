@@ -10,7 +10,7 @@ import type { DatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { ServerIndexMemory } from "../server_index/server_index.ts";
 import { type Answer, METHODS, READY, type ThreadData } from "./threads/answers.ts";
-import type { DashboardData } from "./dashboard_data.ts";
+import type { DashboardData } from "../queries/dashboard_data.ts";
 import type { DatabasePlace } from "./database_access.ts";
 import { type StartThread, ThreadPool } from "./threads/thread_pool.ts";
 

@@ -8,7 +8,7 @@ import { SERVER_ORDERS } from "../../store/queries/orders.ts";
 import { runningScans } from "../../store/scans/scan_list.ts";
 import { storableUuid } from "../../store/rows/stored_values.ts";
 import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
-import type { ListedServer, Overview } from "./dashboard_data.ts";
+import type { ListedServer, Overview } from "../queries/dashboard_data.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 

@@ -7,7 +7,7 @@
 import type { Database, Value } from "../../store/database/database.ts";
 import { parseAddress } from "../../core/address.ts";
 import { type Range, RangeSet } from "../../targets/ranges.ts";
-import type { MapCells, Square } from "./dashboard_data.ts";
+import type { MapCells, Square } from "../queries/dashboard_data.ts";
 
 /** Values of cells: bits. */
 const ASKED = 1;

@@ -7,7 +7,7 @@ import { type Database, isInList, listValue } from "../../store/database/databas
 import { SEARCHED } from "../../store/queries/conditions.ts";
 import { conditionsOf, SERVER_FILTERS } from "../../store/queries/filters.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
-import type { DashboardFilters } from "./dashboard_data.ts";
+import type { DashboardFilters } from "../queries/dashboard_data.ts";
 
 /** Number of servers that are read at once. */
 const PAGE = 500;

@@ -15,7 +15,7 @@ import {
   type RawReply,
   type ServerDetails,
   UPTIME_DAYS,
-} from "./dashboard_data.ts";
+} from "../queries/dashboard_data.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 

@@ -14,11 +14,11 @@ import {
   type ListedServer,
   type ServersPage,
   type ServersQuery,
-} from "./dashboard_data.ts";
+} from "../queries/dashboard_data.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import { searchDatabase } from "./search_cut.ts";
 import { listedServers } from "./listed_servers.ts";
-import { DASHBOARD_FILTERS, testOfRows } from "./dashboard_filters.ts";
+import { DASHBOARD_FILTERS, testOfRows } from "../queries/dashboard_filters.ts";
 
 /** Without a server index, rows are read in this number, at most this many times. */
 const ROWS = 500;

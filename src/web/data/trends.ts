@@ -5,7 +5,7 @@
  */
 import { type Database, type Row, timeParameter } from "../../store/database/database.ts";
 import { DAY_MS, startOf } from "../../store/uptime/rollup_hours.ts";
-import type { Trend, TrendPoint, TrendsQuery } from "./dashboard_data.ts";
+import type { Trend, TrendPoint, TrendsQuery } from "../queries/dashboard_data.ts";
 
 /** Number of values that have a trend. */
 const VALUES = 8;

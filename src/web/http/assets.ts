@@ -5,7 +5,7 @@
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { type ClientFile, clientFiles } from "../client_files.ts";
-import type { Content } from "./answer.ts";
+import type { Content } from "../api/answer.ts";
 
 /** The files of the dashboard. */
 export interface Assets {

@@ -5,15 +5,15 @@
  */
 import type { HttpRequest } from "../../app/http/http_request.ts";
 import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
-import { ParameterError } from "../api/parameters.ts";
+import { ParameterError } from "../queries/parameters.ts";
 import { contextOf, findRoute, type RouteRequest, type Site } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
-import { DataError } from "../data/dashboard_data.ts";
+import { DataError } from "../queries/dashboard_data.ts";
 import { errorPage, notFoundPage } from "../pages/error_pages.tsx";
 import { tokenPage } from "../pages/token_page.tsx";
 import { type AccessOptions, isApi, type Refusal, refusalOf, TOKEN_PATH } from "./access.ts";
 import type { AccessToken } from "./access_token.ts";
-import { type Answer, type Content, errorContent, htmlContent, responseOf } from "./answer.ts";
+import { type Answer, type Content, errorContent, htmlContent, responseOf } from "../api/answer.ts";
 import type { Assets } from "./assets.ts";
 
 /** After how many seconds a client should try again if the database cannot be read. */

@@ -5,7 +5,7 @@
  * @module
  */
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
-import type { Facets, Trend, TrendsQuery } from "../data/dashboard_data.ts";
+import type { Facets, Trend, TrendsQuery } from "../queries/dashboard_data.ts";
 import { FACET_TITLES, FilterChips } from "../parts/facet_list.tsx";
 import { acceptedUrl, serversUrl } from "../parts/links.ts";
 import { Bars, shownBars } from "../parts/bars.tsx";

@@ -6,7 +6,7 @@
  */
 import { Chart } from "../charts/chart.tsx";
 import { joinedLines } from "../charts/joined_lines.ts";
-import type { History, ServerDetails } from "../data/dashboard_data.ts";
+import type { History, ServerDetails } from "../queries/dashboard_data.ts";
 import { Card, Empty, PageHead } from "../parts/blocks.tsx";
 import { compareUrl } from "../parts/links.ts";
 import { countText, latencyText } from "../parts/quantities.ts";

@@ -6,8 +6,8 @@
  */
 import type { EventsPage } from "../../store/events/newest_events.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
-import { eventCursor } from "../api/cursors.ts";
-import type { EventsQuery } from "../data/dashboard_data.ts";
+import { eventCursor } from "../queries/cursors.ts";
+import type { EventsQuery } from "../queries/dashboard_data.ts";
 import { Command, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { EventList, kindTitle } from "../parts/event_list.tsx";
 import { serverUrl } from "../parts/links.ts";

@@ -4,8 +4,13 @@
  *
  * @module
  */
-import { MAP_LAYERS, type MapCells, type MapQuery, type Square } from "../data/dashboard_data.ts";
-import { filterQuery } from "../api/filters.ts";
+import {
+  MAP_LAYERS,
+  type MapCells,
+  type MapQuery,
+  type Square,
+} from "../queries/dashboard_data.ts";
+import { filterQuery } from "../queries/filters.ts";
 import { FilterChips } from "../parts/facet_list.tsx";
 import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { cellName, Curve, MapSteps, networkText } from "../parts/map_parts.tsx";

@@ -6,7 +6,7 @@
  */
 import { formatAddress } from "../../core/address.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
-import type { MapCells, MapLayer, MapQuery, Square } from "../data/dashboard_data.ts";
+import type { MapCells, MapLayer, MapQuery, Square } from "../queries/dashboard_data.ts";
 import { Card, Command, Empty } from "../parts/blocks.tsx";
 import { serversUrl, urlOf } from "../parts/links.ts";
 import { networkText } from "../parts/map_parts.tsx";

@@ -5,7 +5,7 @@
  * @module
  */
 import { DAY_MS, HOUR_MS } from "../../store/uptime/rollup_hours.ts";
-import type { Overview, Trend, TrendPoint, TrendsQuery } from "../data/dashboard_data.ts";
+import type { Overview, Trend, TrendPoint, TrendsQuery } from "../queries/dashboard_data.ts";
 import type { Piece, Series } from "../browser/chart_data.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import { serversUrl } from "../parts/links.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { DashboardFilters } from "../data/dashboard_data.ts";
+import type { DashboardFilters } from "../queries/dashboard_data.ts";
 
 /** How the program was called, for the commands that pages suggest. */
 export interface Caller {

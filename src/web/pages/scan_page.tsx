@@ -9,7 +9,7 @@ import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
 import type { Piece } from "../browser/chart_data.ts";
 import { Chart } from "../charts/chart.tsx";
 import { countersIn } from "../browser/counters.ts";
-import type { ListedServer } from "../data/dashboard_data.ts";
+import type { ListedServer } from "../queries/dashboard_data.ts";
 import { ageText, countText, durationText, percentText, UNKNOWN } from "../parts/quantities.ts";
 import { isCampaign, PartCounts, PartLists } from "../parts/campaign_parts.tsx";
 import { Bar } from "../parts/server_parts.tsx";

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
-import type { History, ServerDetails } from "../data/dashboard_data.ts";
+import type { History, ServerDetails } from "../queries/dashboard_data.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { EventList } from "../parts/event_list.tsx";
 import { countText, latencyText, timeText } from "../parts/quantities.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Facets, ServersPage, ServersQuery } from "../data/dashboard_data.ts";
+import type { Facets, ServersPage, ServersQuery } from "../queries/dashboard_data.ts";
 import type { PageCursor } from "../../store/queries/order_positions.ts";
 import {
   reversedOrder,
@@ -12,7 +12,7 @@ import {
   type UsualOrder,
   usualOrder,
 } from "../../store/queries/orders.ts";
-import { filterQuery } from "../api/filters.ts";
+import { filterQuery } from "../queries/filters.ts";
 import { serversUrl, urlOf, USUAL_SORT } from "../parts/links.ts";
 import {
   BoundsForm,

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
-import type { FacetName, Facets, FacetValue } from "../data/dashboard_data.ts";
+import type { FacetName, Facets, FacetValue } from "../queries/dashboard_data.ts";
 import { Card } from "./blocks.tsx";
 import { FACET_TITLES } from "./facet_list.tsx";
 import { countText, percentText } from "./quantities.ts";

@@ -10,9 +10,9 @@ import {
   FACETS,
   type Facets,
   type FacetValue,
-} from "../data/dashboard_data.ts";
-import { filterQuery, readFilters } from "../api/filters.ts";
-import { DASHBOARD_FILTERS } from "../data/dashboard_filters.ts";
+} from "../queries/dashboard_data.ts";
+import { filterQuery, readFilters } from "../queries/filters.ts";
+import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
 import { acceptedUrl, serversUrl, toggled, urlOf, USUAL_SORT } from "./links.ts";
 import { countText, shortCount } from "./quantities.ts";
 import { Bar } from "./server_parts.tsx";

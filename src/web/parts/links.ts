@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { DashboardFilters, ServersQuery } from "../data/dashboard_data.ts";
-import { serversCursor } from "../api/cursors.ts";
-import { filterQuery } from "../api/filters.ts";
+import type { DashboardFilters, ServersQuery } from "../queries/dashboard_data.ts";
+import { serversCursor } from "../queries/cursors.ts";
+import { filterQuery } from "../queries/filters.ts";
 
 /** Names of the filters with a list of values. */
 export type ListFilter = {

@@ -10,7 +10,7 @@ import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
 import type { Facts, FactValue, Plugin } from "../../core/record.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
-import type { ListedServer, RawReply } from "../data/dashboard_data.ts";
+import type { ListedServer, RawReply } from "../queries/dashboard_data.ts";
 import { Card } from "./blocks.tsx";
 import { hexLines } from "./hex_lines.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";

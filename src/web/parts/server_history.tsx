@@ -7,7 +7,7 @@
 import type { Child } from "npm:hono@4.13.19/jsx";
 import type { Band } from "../browser/chart_data.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
-import type { History } from "../data/dashboard_data.ts";
+import type { History } from "../queries/dashboard_data.ts";
 import { compareUrl, serverUrl, urlOf } from "./links.ts";
 import { timeText } from "./quantities.ts";
 import { Card, Tabs } from "./blocks.tsx";

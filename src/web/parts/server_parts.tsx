@@ -5,7 +5,7 @@
  * @module
  */
 import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
-import type { ListedServer } from "../data/dashboard_data.ts";
+import type { ListedServer } from "../queries/dashboard_data.ts";
 import { serverUrl } from "./links.ts";
 import { countText, durationText, percentText, UNKNOWN } from "./quantities.ts";
 import { Name, nameOf, safeText, Stranger } from "./texts.tsx";

@@ -6,7 +6,7 @@
 import { nodeZlib } from "../../core/node_modules.ts";
 import { placeOf } from "../browser/hilbert.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
-import type { MapCells } from "../data/dashboard_data.ts";
+import type { MapCells } from "../queries/dashboard_data.ts";
 import { type Scheme, type Token, TOKENS } from "../style/tokens.ts";
 
 /** Cells of a side. */

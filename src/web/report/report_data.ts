@@ -14,7 +14,7 @@ import {
   type Facets,
   type FacetValue,
   type MapCells,
-} from "../data/dashboard_data.ts";
+} from "../queries/dashboard_data.ts";
 
 /** The columns of servers that a row shows. */
 const ROW_COLUMNS = [

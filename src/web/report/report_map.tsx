@@ -5,7 +5,7 @@
  * @module
  */
 import { placeOf } from "../browser/hilbert.ts";
-import type { MapCells, Square } from "../data/dashboard_data.ts";
+import type { MapCells, Square } from "../queries/dashboard_data.ts";
 import { BarTable } from "../parts/bars.tsx";
 import { Card } from "../parts/blocks.tsx";
 import { cellName, Curve, MapSteps, networkText } from "../parts/map_parts.tsx";

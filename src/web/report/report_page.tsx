@@ -8,7 +8,7 @@ import { raw } from "npm:hono@4.13.19/html";
 import script from "../browser/report.ts" with { type: "text" };
 import { Chart } from "../charts/chart.tsx";
 import { chartScript, styleSheet, withoutTypes } from "../client_files.ts";
-import type { Trend } from "../data/dashboard_data.ts";
+import type { Trend } from "../queries/dashboard_data.ts";
 import { trendCharts } from "../pages/overview_page.tsx";
 import { Bars, shownBars } from "../parts/bars.tsx";
 import { Card, Figure } from "../parts/blocks.tsx";

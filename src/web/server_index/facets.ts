@@ -5,7 +5,7 @@
  */
 import { compareVersions } from "../../classify/game_versions.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
-import { type FacetName, FACETS, type Facets, type FacetValue } from "../data/dashboard_data.ts";
+import { type FacetName, FACETS, type Facets, type FacetValue } from "../queries/dashboard_data.ts";
 import { FAILED, type Matches } from "./match.ts";
 import { BITS, type DictionaryName, type ServerIndexReader } from "./server_index.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MapCells, MapLayer, MapQuery, Square } from "../data/dashboard_data.ts";
+import type { MapCells, MapLayer, MapQuery, Square } from "../queries/dashboard_data.ts";
 import type { Matches } from "./match.ts";
 import { BITS, type ServerIndexReader } from "./server_index.ts";
 

@@ -4,8 +4,8 @@
  * @module
  */
 import { givenFilters } from "../../store/queries/filters.ts";
-import { type DashboardFilters, type FacetName, FACETS } from "../data/dashboard_data.ts";
-import { DASHBOARD_FILTERS, type FoundIds } from "../data/dashboard_filters.ts";
+import { type DashboardFilters, type FacetName, FACETS } from "../queries/dashboard_data.ts";
+import { DASHBOARD_FILTERS, type FoundIds } from "../queries/dashboard_filters.ts";
 import { BITS, type ServerIndexReader } from "./server_index.ts";
 
 export type { FoundIds };

@@ -1,7 +1,7 @@
 /** Exports of src/web/api/export_files.ts over HTTP, to clients that stop reading. */
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../../src/net/clock.ts";
-import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
+import { type DashboardData, DataError } from "../../../src/web/queries/dashboard_data.ts";
 import { MAX_EXPORTS } from "../../../src/web/api/export_files.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { fakeData, listedServer } from "../fake_data.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../../src/net/clock.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { LiveFeed, MAX_STREAMS } from "../../../src/web/api/live_feed.ts";
-import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
+import { type DashboardData, DataError } from "../../../src/web/queries/dashboard_data.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { ManualClock } from "../../fakes/manual_clock.ts";
 import { fakeData, NOW, SCAN, SCAN_ID } from "../fake_data.ts";

@@ -3,7 +3,7 @@
  * it says. Also tests src/web/api/openapi.ts, src/web/api/schemas.ts and src/web/api/routes.ts.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { readServersCursor, serversCursor } from "../../../src/web/api/cursors.ts";
+import { readServersCursor, serversCursor } from "../../../src/web/queries/cursors.ts";
 import { fakeData, SCAN_ID } from "../fake_data.ts";
 import { type Client, clientOf } from "../http/client.ts";
 import { schemaFaults } from "../json_schema.ts";

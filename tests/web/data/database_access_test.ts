@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { InputError } from "../../../src/core/errors.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
-import { DataError } from "../../../src/web/data/dashboard_data.ts";
+import { DataError } from "../../../src/web/queries/dashboard_data.ts";
 import { DatabaseAccess } from "../../../src/web/data/database_access.ts";
 import { connect, postgresTest } from "../../store/databases.ts";
 import { parsePostgres } from "../../../src/store/database/postgres_url.ts";

@@ -16,7 +16,7 @@ import {
   type ListedServer,
   type MapQuery,
   Square,
-} from "../../../src/web/data/dashboard_data.ts";
+} from "../../../src/web/queries/dashboard_data.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";

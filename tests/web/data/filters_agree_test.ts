@@ -1,5 +1,5 @@
 /**
- * Covers src/store/queries/filters.ts, src/web/data/dashboard_filters.ts and
+ * Covers src/store/queries/filters.ts, src/web/queries/dashboard_filters.ts and
  * src/web/server_index/match.ts: the tests of a filter in SQL, on rows and on columns select the
  * same servers.
  */
@@ -13,8 +13,8 @@ import { whereClause } from "../../../src/store/queries/order_index.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex } from "../../../src/store/schema/text_index.ts";
 import { Store } from "../../../src/store/store.ts";
-import type { DashboardFilters, ListedServer } from "../../../src/web/data/dashboard_data.ts";
-import { DASHBOARD_FILTERS, testOfRows } from "../../../src/web/data/dashboard_filters.ts";
+import type { DashboardFilters, ListedServer } from "../../../src/web/queries/dashboard_data.ts";
+import { DASHBOARD_FILTERS, testOfRows } from "../../../src/web/queries/dashboard_filters.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";

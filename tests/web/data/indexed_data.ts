@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { ServerOrder } from "../../../src/store/queries/orders.ts";
-import { readServersCursor, serversCursor } from "../../../src/web/api/cursors.ts";
+import { readServersCursor, serversCursor } from "../../../src/web/queries/cursors.ts";
 import type { PageCursor } from "../../../src/store/queries/order_positions.ts";
 import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";

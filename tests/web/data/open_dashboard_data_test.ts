@@ -13,7 +13,7 @@ import {
   DataError,
   type DataTrouble,
   type Facets,
-} from "../../../src/web/data/dashboard_data.ts";
+} from "../../../src/web/queries/dashboard_data.ts";
 import { openDashboardData } from "../../../src/web/data/open_dashboard_data.ts";
 import { connect, postgresTest, SERVER } from "../../store/databases.ts";
 import { fillServers } from "../oracle.ts";

@@ -9,7 +9,7 @@ import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
-import { type DashboardData, DataError } from "../../../src/web/data/dashboard_data.ts";
+import { type DashboardData, DataError } from "../../../src/web/queries/dashboard_data.ts";
 import { openDashboardData } from "../../../src/web/data/open_dashboard_data.ts";
 import { run } from "../../cli/program.ts";
 import { connect, postgresTest } from "../../store/databases.ts";

@@ -5,7 +5,7 @@ import { systemClock } from "../../../src/net/clock.ts";
 import { MAX_EXPORTS } from "../../../src/web/api/export_files.ts";
 import { LiveFeed } from "../../../src/web/api/live_feed.ts";
 import { StreamLimit } from "../../../src/web/api/stream_limit.ts";
-import type { DashboardData } from "../../../src/web/data/dashboard_data.ts";
+import type { DashboardData } from "../../../src/web/queries/dashboard_data.ts";
 import { AccessToken } from "../../../src/web/http/access_token.ts";
 import { assetsOf } from "../../../src/web/http/assets.ts";
 import { dashboard, type DashboardOptions } from "../../../src/web/http/dashboard.ts";

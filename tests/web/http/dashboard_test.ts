@@ -1,10 +1,11 @@
 /**
- * Tests of src/web/http/ and src/web/api/ together: what a dashboard answers, and what it refuses.
+ * Tests of src/web/http/, src/web/api/ and src/web/queries/ together: what a dashboard answers, and
+ * what it refuses.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { DataError } from "../../../src/web/data/dashboard_data.ts";
+import { DataError } from "../../../src/web/queries/dashboard_data.ts";
 import { ROUTES } from "../../../src/web/api/routes.ts";
-import { CONTENT_SECURITY_POLICY } from "../../../src/web/http/security_headers.ts";
+import { CONTENT_SECURITY_POLICY } from "../../../src/web/api/security_headers.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { fakeData, ICON, SCAN_ID } from "../fake_data.ts";

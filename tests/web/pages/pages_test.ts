@@ -3,7 +3,7 @@
  * texts.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import type { DashboardFilters, Facets } from "../../../src/web/data/dashboard_data.ts";
+import type { DashboardFilters, Facets } from "../../../src/web/queries/dashboard_data.ts";
 import { clientFiles } from "../../../src/web/client_files.ts";
 import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";
 import { eventsPage } from "../../../src/web/pages/events_page.tsx";

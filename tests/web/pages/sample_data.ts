@@ -5,9 +5,9 @@ import type {
   History,
   ListedServer,
   ServerDetails,
-} from "../../../src/web/data/dashboard_data.ts";
+} from "../../../src/web/queries/dashboard_data.ts";
 import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
-import { FACETS, MAP_LAYERS } from "../../../src/web/data/dashboard_data.ts";
+import { FACETS, MAP_LAYERS } from "../../../src/web/queries/dashboard_data.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import type { ListedPart, ListedParts } from "../../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";

@@ -12,7 +12,7 @@ import { type DatabaseLocation, parseDatabaseLocation } from "../../../store/dat
 import { readStore } from "../../../store/open_store.ts";
 import { selectServers } from "../../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../../store/store.ts";
-import type { Trend } from "../../../web/data/dashboard_data.ts";
+import type { Trend } from "../../../web/queries/dashboard_data.ts";
 import { readTrends } from "../../../web/data/trends.ts";
 import type { ReportCollector } from "../../../web/report/report_data.ts";
 import { TREND_DAYS } from "../../../web/report/report_page.tsx";

@@ -18,7 +18,7 @@ import { redactError } from "../../../core/redact.ts";
 import { systemClock } from "../../../net/clock.ts";
 import type { DatabaseLocation } from "../../../store/database_location.ts";
 import { readAccessToken } from "../../../web/http/access_token.ts";
-import { type DashboardData, DataError } from "../../../web/data/dashboard_data.ts";
+import { type DashboardData, DataError } from "../../../web/queries/dashboard_data.ts";
 import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
 import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";

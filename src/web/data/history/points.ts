@@ -5,7 +5,7 @@
  * @module
  */
 import type { HeldState, SeenState, Uptime } from "../../../store/uptime/uptime_of_polls.ts";
-import type { HistoryPoint } from "../dashboard_data.ts";
+import type { HistoryPoint } from "../../queries/dashboard_data.ts";
 import { gapsOf, type Period } from "./watched_periods.ts";
 
 /** An observation of a server. */

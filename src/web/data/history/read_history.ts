@@ -31,7 +31,7 @@ import {
   type UptimePoint,
   uptimePoints,
 } from "../../../store/uptime/uptime_queries.ts";
-import type { History, HistoryPoint } from "../dashboard_data.ts";
+import type { History, HistoryPoint } from "../../queries/dashboard_data.ts";
 import { changePoints, type Observed, type ObservedStep, stepPoints } from "./points.ts";
 import { daysOf, type Period, spansOf, unwatchedIn } from "./watched_periods.ts";
 

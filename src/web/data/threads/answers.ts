@@ -6,7 +6,7 @@
 import { InputError } from "../../../core/errors.ts";
 import { CachedServerIndex } from "../../server_index/cached_server_index.ts";
 import type { ServerIndexMemory } from "../../server_index/server_index.ts";
-import { type DashboardData, DataError, type DataTrouble } from "../dashboard_data.ts";
+import { type DashboardData, DataError, type DataTrouble } from "../../queries/dashboard_data.ts";
 import type { DatabaseAccess, DatabasePlace } from "../database_access.ts";
 import { dataOf } from "../database_reader.ts";
 import type { PlaceLookup } from "../../../app/geoip/places.ts";

@@ -8,7 +8,7 @@ import { type Clock, sleep } from "../../../net/clock.ts";
 import type { Database } from "../../../store/database/database.ts";
 import { DatabaseIndex } from "../../server_index/update_from_database.ts";
 import type { ServerIndexMemory } from "../../server_index/server_index.ts";
-import { DataError } from "../dashboard_data.ts";
+import { DataError } from "../../queries/dashboard_data.ts";
 import type { DatabaseAccess } from "../database_access.ts";
 import type { PlaceLookup } from "../../../app/geoip/places.ts";
 

@@ -6,7 +6,7 @@
 import type { Clock } from "../../../net/clock.ts";
 import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { type Answer, type Question, receivedError, type ThreadMessage } from "./answers.ts";
-import { DataError } from "../dashboard_data.ts";
+import { DataError } from "../../queries/dashboard_data.ts";
 import { SLOW } from "../database_access.ts";
 
 /** A thread. */

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { ServerIndexMemory } from "../../../../src/web/server_index/server_index.ts";
 import type { Question, ThreadMessage } from "../../../../src/web/data/threads/answers.ts";
-import { DataError } from "../../../../src/web/data/dashboard_data.ts";
+import { DataError } from "../../../../src/web/queries/dashboard_data.ts";
 import {
   LIMITS,
   type ThreadEvents,

@@ -28,7 +28,7 @@ import {
   text,
   trueOrFalse,
   wholeNumber,
-} from "../api/parameters.ts";
+} from "./parameters.ts";
 import { BITS, type DictionaryName, type ServerIndexReader } from "../server_index/server_index.ts";
 import type { DashboardFilters } from "./dashboard_data.ts";
 

@@ -7,8 +7,8 @@ import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import type { EventPlace } from "../../store/events/newest_events.ts";
 import { isPosition, type PageCursor } from "../../store/queries/order_positions.ts";
-import type { ServersQuery } from "../data/dashboard_data.ts";
-import { MAX_TIME } from "../data/dashboard_filters.ts";
+import type { ServersQuery } from "./dashboard_data.ts";
+import { MAX_TIME } from "./dashboard_filters.ts";
 import { formed, type Parameter, ParameterError } from "./parameters.ts";
 
 /** The place of a page of servers. */

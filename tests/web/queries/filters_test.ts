@@ -1,9 +1,9 @@
 /**
- * Tests of src/web/api/filters.ts, src/web/api/parameters.ts and src/web/data/dashboard_filters.ts.
+ * Tests of src/web/queries/filters.ts, src/web/queries/parameters.ts and src/web/queries/dashboard_filters.ts.
  */
 import { assertEquals, assertThrows } from "@std/assert";
-import { FILTER_PARAMETERS, filterQuery, readFilters } from "../../../src/web/api/filters.ts";
-import { MAX_VALUES, ParameterError } from "../../../src/web/api/parameters.ts";
+import { FILTER_PARAMETERS, filterQuery, readFilters } from "../../../src/web/queries/filters.ts";
+import { MAX_VALUES, ParameterError } from "../../../src/web/queries/parameters.ts";
 
 const read = (query: string) => readFilters(new URLSearchParams(query));
 

@@ -1,7 +1,7 @@
 /** Covers the period of `/servers/{id}` and `/api/servers/{id}/history`. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { ParameterError } from "../../../src/web/api/parameters.ts";
-import { periodOf } from "../../../src/web/api/routes.ts";
+import { periodOf } from "../../../src/web/queries/common_parameters.ts";
+import { ParameterError } from "../../../src/web/queries/parameters.ts";
 import { fakeData, NOW } from "../fake_data.ts";
 import { clientOf } from "../http/client.ts";
 

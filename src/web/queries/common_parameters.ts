@@ -3,13 +3,18 @@
  *
  * @module
  */
+import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
-import { MAP_LAYERS, type Square, type TrendsQuery } from "../data/dashboard_data.ts";
-import { MAX_TIME } from "../data/dashboard_filters.ts";
+import { MAP_LAYERS, type Square, type TrendsQuery } from "./dashboard_data.ts";
+import { MAX_TIME } from "./dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
 import { parseServerName } from "../../store/rows/identity.ts";
-import { formed, oneOf, wholeNumber } from "./parameters.ts";
+import { formed, oneOf, ParameterError, wholeNumber } from "./parameters.ts";
 
+/** How far the clock of a database may be ahead of the dashboard's, milliseconds. */
+const AHEAD_MS = 60_000;
+/** The usual period of a server's history, milliseconds: a week. */
+const HISTORY_MS = 7 * DAY_MS;
 /** Maximum number of rows of an answer. */
 export const MAX_ROWS = 500;
 
@@ -95,4 +100,21 @@ export function time(description: string) {
       return at >= 0 ? at : undefined; // NaN too
     },
   );
+}
+
+/**
+ * The period of a history. Default: it ends now, and lasts a week. It ends at most
+ * {@linkcode AHEAD_MS} after now.
+ *
+ * @throws ParameterError if it has no length.
+ */
+export function periodOf(
+  from: number | undefined,
+  to: number | undefined,
+  now: number,
+): { readonly from: number; readonly to: number } {
+  const end = Math.min(to ?? now, now + AHEAD_MS);
+  const start = from ?? Math.max(0, end - HISTORY_MS);
+  if (start < end) return { from: start, to: end };
+  throw new ParameterError("Cannot use from: it is not before to", "a time before to and now");
 }

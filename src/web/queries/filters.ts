@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { DashboardFilters } from "../data/dashboard_data.ts";
-import { DASHBOARD_FILTERS } from "../data/dashboard_filters.ts";
+import type { DashboardFilters } from "./dashboard_data.ts";
+import { DASHBOARD_FILTERS } from "./dashboard_filters.ts";
 import { type Parameters, readParameters, writeParameters } from "./parameters.ts";
 
 /** The names of filters in URLs, and in code. */

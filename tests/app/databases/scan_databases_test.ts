@@ -28,7 +28,7 @@ import { finish, PrintedText, run, start } from "../../cli/program.ts";
 
 const RANGE = "127.34.0.0/26";
 const FLEET = { servers: 30, hostile: 5, range: { start: 0x7f220000, end: 0x7f220040 }, seed: 8 };
-const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+const QUICK = ["--cooldown", "200ms", "--timeout", "2s"];
 
 /** The rows of a database, in the order of their ids. */
 async function listOf(path: string) {

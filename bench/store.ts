@@ -34,9 +34,9 @@ import {
 import { INSERT_EVENT } from "../src/store/events/write_events.ts";
 import { addressSort } from "../src/store/rows/addresses.ts";
 import { identityOf } from "../src/store/rows/identity.ts";
-import { INSERT_OBSERVATION, observationValues } from "../src/store/rows/observation_rows.ts";
+import { INSERT_OBSERVATION, observationValues } from "../src/store/writers/observation_rows.ts";
 import { STATE_COLUMNS } from "../src/store/rows/server_state.ts";
-import { INSERT_SERVER, UPSERT_PLAYERS } from "../src/store/rows/write_servers.ts";
+import { INSERT_SERVER, UPSERT_PLAYERS } from "../src/store/writers/write_servers.ts";
 import { SERVER_COLUMNS, serverValues } from "../src/store/rows/server_values.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { openPostgres } from "../src/store/database/postgres.ts";

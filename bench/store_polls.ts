@@ -16,10 +16,10 @@
  */
 import { emptyRecord, type ServerRecord } from "../src/core/record.ts";
 import type { Database, Value } from "../src/store/database/database.ts";
-import { UnconfirmedEvents } from "../src/store/events/poll_events.ts";
-import { writePolls } from "../src/store/poll_writer.ts";
+import { UnconfirmedEvents } from "../src/store/writers/poll_events.ts";
+import { writePolls } from "../src/store/writers/poll_writer.ts";
 import { identityOf } from "../src/store/rows/identity.ts";
-import { INSERT_OBSERVATION } from "../src/store/rows/observation_rows.ts";
+import { INSERT_OBSERVATION } from "../src/store/writers/observation_rows.ts";
 import { newEventId } from "../src/store/rows/uuid.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
 import { onEmptyDatabases } from "./shared/empty_databases.ts";

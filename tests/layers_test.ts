@@ -36,6 +36,21 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     ".",
     "lan",
   ],
+  store: [
+    "database",
+    "rows",
+    "events",
+    "scans",
+    "schema",
+    "uptime",
+    "forget",
+    "merging",
+    "writers",
+    "parts",
+    "queries",
+    ".",
+    "copy",
+  ],
   web: [
     "browser",
     "style",
@@ -210,9 +225,9 @@ const LIGHT = [
   "store/queries/stored_fields.ts",
   "store/rows/addresses.ts",
   "store/rows/json_cells.ts",
+  "store/rows/server_tags.ts",
   "store/rows/stored_values.ts",
   "store/rows/uuid.ts",
-  "store/server_tags.ts",
   "watch/schedule.ts",
   "watch/webhook/webhook_formats.ts",
 ];
@@ -392,7 +407,7 @@ const LIST_USERS = [
   "scan/rows/row_thread.ts",
   "scan/rows/row_worker.ts",
   "scan/scan.ts",
-  "store/scan_writer.ts",
+  "store/writers/scan_writer.ts",
 ];
 
 /** Whether code names the list of protocols. */

@@ -5,8 +5,8 @@
  *     deno run -A bench/plans/write_polls.ts PLACE SERVERS_PER_SECOND
  */
 import { emptyRecord } from "../../src/core/record.ts";
-import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
-import { writePolls } from "../../src/store/poll_writer.ts";
+import { UnconfirmedEvents } from "../../src/store/writers/poll_events.ts";
+import { writePolls } from "../../src/store/writers/poll_writer.ts";
 import { lastServerId, serversAfter } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";

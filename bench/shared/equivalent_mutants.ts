@@ -36,12 +36,12 @@ export const EQUIVALENT: readonly {
     why: "no port has the additional number",
   },
   {
-    path: "src/store/opt_outs.ts",
+    path: "src/store/writers/opt_outs.ts",
     line: "for (const [host, at] of [...times].sort(([a], [b]) => a < b ? -1 : (1 + 1))) {",
     why: "only the sign of the comparison counts",
   },
   {
-    path: "src/store/opt_outs.ts",
+    path: "src/store/writers/opt_outs.ts",
     line: "for (const [host, at] of [...times].sort(([a], [b]) => a < b ? -(1 + 1) : 1)) {",
     why: "only the sign of the comparison counts",
   },

@@ -24,7 +24,7 @@ import {
   recordOf,
 } from "./rows/stored_record.ts";
 
-import { tagsExpression, tagsIn } from "./server_tags.ts";
+import { tagsExpression, tagsIn } from "./rows/server_tags.ts";
 
 /** Filters, order and limit of a query for servers. */
 export interface ServerSelection extends ServerFilters {

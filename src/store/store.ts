@@ -7,12 +7,12 @@ import type { ServerRecord } from "../core/record.ts";
 import { InputError } from "../core/errors.ts";
 import { type Database, StoreError, timeParameter } from "./database/database.ts";
 import type { InterviewScope } from "./merging/kept_columns.ts";
-import { type Coverage, markMissing } from "./missing_servers.ts";
-import { writeOptOutEvents } from "./events/server_events.ts";
-import { writeOptOuts } from "./opt_outs.ts";
+import { type Coverage, markMissing } from "./writers/missing_servers.ts";
+import { writeOptOutEvents } from "./writers/server_events.ts";
+import { writeOptOuts } from "./writers/opt_outs.ts";
 import { writeOnlyPart } from "./parts/scan_parts.ts";
-import { writeScanRecords } from "./scan_writer.ts";
-import type { OptOut } from "./rows/polls.ts";
+import { writeScanRecords } from "./writers/scan_writer.ts";
+import type { OptOut } from "./writers/polls.ts";
 import {
   type ScanNumbers,
   type ScanProgressRow,

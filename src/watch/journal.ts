@@ -6,8 +6,8 @@
 import type { Address } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
 import type { RecordWithAttachments } from "../core/record.ts";
-import type { WrittenPolls } from "../store/poll_writer.ts";
-import type { Polls } from "../store/rows/polls.ts";
+import type { WrittenPolls } from "../store/writers/poll_writer.ts";
+import type { Polls } from "../store/writers/polls.ts";
 import { PendingEvents } from "./pending_events.ts";
 import { PollQueue } from "./poll_queue.ts";
 import { PollStates } from "./poll_states.ts";

@@ -10,7 +10,7 @@ import type {
   PolledServer,
   PollObservation,
   Polls,
-} from "../store/rows/polls.ts";
+} from "../store/writers/polls.ts";
 
 /** Maximum numbers of servers and of observations in one transaction. */
 const BATCH = 1000;

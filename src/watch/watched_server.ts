@@ -12,7 +12,7 @@ import {
   hasLastingLoss,
   type LackingParts,
   lostFlags,
-} from "../store/merging/lacking_parts.ts";
+} from "../store/rows/lacking_parts.ts";
 import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "../store/merging/merge_records.ts";
 import { identityOf, type ServerIdentity } from "../store/rows/identity.ts";
 import { differencesOf } from "../store/events/compare.ts";
@@ -23,7 +23,7 @@ import {
   type ServerEvent,
   type WatchEvent,
 } from "../store/events/watch_event.ts";
-import type { Outage } from "../store/rows/polls.ts";
+import type { Outage } from "../store/writers/polls.ts";
 import type { KnownState } from "../discovery/freshness.ts";
 
 /** Poll interval and limits of a watch. */

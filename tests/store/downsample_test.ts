@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
 import type { Database, Value } from "../../src/store/database/database.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../src/store/downsample.ts";
-import { INSERT_OBSERVATION } from "../../src/store/rows/observation_rows.ts";
+import { INSERT_OBSERVATION } from "../../src/store/writers/observation_rows.ts";
 import { all, onEngines } from "./databases.ts";
 
 const HOUR = 3_600_000;

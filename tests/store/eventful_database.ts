@@ -1,7 +1,7 @@
 /** Events of all kinds, after which each table has rows. */
 import { ATTACHMENTS, type RecordWithAttachments } from "../../src/core/record.ts";
 import type { BulkStatement, Database } from "../../src/store/database/database.ts";
-import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { writeImportedRecords } from "../../src/store/writers/import_writer.ts";
 import { writeTombstones } from "../../src/store/forget/forget_servers.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { writeEvents } from "../../src/store/events/write_events.ts";

@@ -1,11 +1,11 @@
 /** Results of polls for tests of stores. */
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
+import { UnconfirmedEvents } from "../../src/store/writers/poll_events.ts";
 import { isWatcherEvent, type ServerEvent } from "../../src/store/events/watch_event.ts";
-import { writePolls } from "../../src/store/poll_writer.ts";
+import { writePolls } from "../../src/store/writers/poll_writer.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
-import type { PolledServer, PollObservation, Polls } from "../../src/store/rows/polls.ts";
+import type { PolledServer, PollObservation, Polls } from "../../src/store/writers/polls.ts";
 import { watchId } from "./records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 

@@ -1,7 +1,7 @@
 /** Covers src/store/rows/server_flags.ts. */
 import { assertEquals } from "@std/assert";
 import { Store } from "../../src/store/store.ts";
-import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { writeImportedRecords } from "../../src/store/writers/import_writer.ts";
 import { all, onEngines } from "./databases.ts";
 import { record } from "./records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

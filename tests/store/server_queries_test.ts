@@ -23,7 +23,7 @@ import {
   serverWithKey,
 } from "../../src/store/history_queries.ts";
 import { Store } from "../../src/store/store.ts";
-import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { writeImportedRecords } from "../../src/store/writers/import_writer.ts";
 import { onEngines, setClock } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

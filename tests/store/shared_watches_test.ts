@@ -1,11 +1,11 @@
 /**
  * Several watches of one database, from networks that do not reach the same servers. Covers
- * src/store/poll_writer.ts, src/store/merging/kept_columns.ts and src/store/uptime/other_watches.ts.
+ * src/store/writers/poll_writer.ts, src/store/merging/kept_columns.ts and src/store/uptime/other_watches.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { type Database, timeParameter } from "../../src/store/database/database.ts";
-import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
-import { writePolls } from "../../src/store/poll_writer.ts";
+import { UnconfirmedEvents } from "../../src/store/writers/poll_events.ts";
+import { writePolls } from "../../src/store/writers/poll_writer.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import { Store } from "../../src/store/store.ts";

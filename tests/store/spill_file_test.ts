@@ -4,7 +4,7 @@ import { systemClock } from "../../src/net/clock.ts";
 import { stored } from "../../src/app/targets/servers_in_files.ts";
 import { foreignLineReader, type ImportedServer } from "../../src/sinks/foreign/foreign_files.ts";
 import { type Database, StoreError, Unavailable } from "../../src/store/database/database.ts";
-import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { writeImportedRecords } from "../../src/store/writers/import_writer.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { readDatabaseIdentity, spilledRecords, spillHead } from "../../src/store/spill_file.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";

@@ -18,7 +18,7 @@ import { openStore } from "../../src/store/open_store.ts";
 import { readDatabaseIdentity, spilledRecords } from "../../src/store/spill_file.ts";
 import { SpillingStore } from "../../src/store/spilling_store.ts";
 import { type ScanEndRow, Store, withDatabaseErrors } from "../../src/store/store.ts";
-import { writeImportedRecords } from "../../src/store/import_writer.ts";
+import { writeImportedRecords } from "../../src/store/writers/import_writer.ts";
 import { all } from "./databases.ts";
 import { record, scanId } from "./records.ts";
 import { syncedBy } from "./synced.ts";

@@ -1,6 +1,6 @@
 /**
- * Covers src/store/import_writer.ts, src/store/missing_servers.ts, src/store/opt_outs.ts,
- * src/store/parts/scan_parts.ts, src/store/rows/server_state.ts and src/store/scan_writer.ts.
+ * Covers src/store/writers/import_writer.ts, src/store/writers/missing_servers.ts, src/store/writers/opt_outs.ts,
+ * src/store/parts/scan_parts.ts, src/store/rows/server_state.ts and src/store/writers/scan_writer.ts.
  */
 import { assertEquals, assertRejects } from "@std/assert";
 import { parseAddress } from "../../src/core/address.ts";
@@ -8,9 +8,9 @@ import type { ServerRecord } from "../../src/core/record.ts";
 import { storable, storableJson } from "../../src/store/rows/stored_values.ts";
 import { type Database, StoreError, timeParameter } from "../../src/store/database/database.ts";
 import { type ScanEndRow, Store } from "../../src/store/store.ts";
-import { writeImportedRecords } from "../../src/store/import_writer.ts";
-import { readOptOuts } from "../../src/store/opt_outs.ts";
-import { markMissing } from "../../src/store/missing_servers.ts";
+import { writeImportedRecords } from "../../src/store/writers/import_writer.ts";
+import { readOptOuts } from "../../src/store/writers/opt_outs.ts";
+import { markMissing } from "../../src/store/writers/missing_servers.ts";
 import { all, onEngines, SEEN, setClock, STATES, storedServers as servers } from "./databases.ts";
 import { NASTY, record, scanId } from "./records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

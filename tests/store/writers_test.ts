@@ -1,7 +1,7 @@
 /**
  * Several writers of one database: order of times, repeated transactions, columns of the owner.
  *
- * Covers src/store/rows/.
+ * Covers src/store/rows/ and src/store/writers/.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { BulkStatement, Database, Value } from "../../src/store/database/database.ts";
@@ -10,8 +10,8 @@ import {
   INSERT_OBSERVATION,
   observationValues,
   writeObservations,
-} from "../../src/store/rows/observation_rows.ts";
-import { writeImportedRecords } from "../../src/store/import_writer.ts";
+} from "../../src/store/writers/observation_rows.ts";
+import { writeImportedRecords } from "../../src/store/writers/import_writer.ts";
 import { versionOf } from "../../src/store/rows/known_servers.ts";
 import { writeUnanswered } from "../../src/store/rows/server_state.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";

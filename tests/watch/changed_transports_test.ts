@@ -1,6 +1,6 @@
 /**
  * Servers that change from RakNet to another protocol and back are never reported as offline. Covers
- * src/watch/poller.ts and src/watch/watched_server.ts with src/store/poll_writer.ts.
+ * src/watch/poller.ts and src/watch/watched_server.ts with src/store/writers/poll_writer.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, endpointKey } from "../../src/core/address.ts";
@@ -13,9 +13,9 @@ import { nethernetProtocol } from "../../src/protocols/nethernet/mod.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { decodePing, encodePong } from "../../src/protocols/raknet/codec.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
+import { UnconfirmedEvents } from "../../src/store/writers/poll_events.ts";
 import { isWatcherEvent, type ServerEvent } from "../../src/store/events/watch_event.ts";
-import { writePolls } from "../../src/store/poll_writer.ts";
+import { writePolls } from "../../src/store/writers/poll_writer.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import { Store } from "../../src/store/store.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";

@@ -1,18 +1,18 @@
 /**
  * A watch whose database and servers are away at random times. Covers src/watch/pending_events.ts and
- * src/watch/journal.ts with src/store/poll_writer.ts and src/store/events/poll_events.ts.
+ * src/watch/journal.ts with src/store/writers/poll_writer.ts and src/store/writers/poll_events.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { formatAddress } from "../../src/core/address.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { type Database, Unavailable } from "../../src/store/database/database.ts";
-import { UnconfirmedEvents } from "../../src/store/events/poll_events.ts";
+import { UnconfirmedEvents } from "../../src/store/writers/poll_events.ts";
 import {
   isWatcherEvent,
   newWatcherEvent,
   type ReportedEvent,
 } from "../../src/store/events/watch_event.ts";
-import { writePolls } from "../../src/store/poll_writer.ts";
+import { writePolls } from "../../src/store/writers/poll_writer.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
 import { Store } from "../../src/store/store.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";

@@ -1,7 +1,7 @@
 /** Covers src/watch/journal.ts and src/watch/poll_states.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
-import type { PolledServer, PollObservation } from "../../src/store/rows/polls.ts";
+import type { PolledServer, PollObservation } from "../../src/store/writers/polls.ts";
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

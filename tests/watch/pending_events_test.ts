@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import type { ServerEvent, WatchEvent } from "../../src/store/events/watch_event.ts";
-import type { Polls } from "../../src/store/rows/polls.ts";
+import type { Polls } from "../../src/store/writers/polls.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Journal, MAX_DECISION_MS, PendingEvents, WatchedServer } from "../../src/watch/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";

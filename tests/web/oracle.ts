@@ -5,7 +5,7 @@ import { parseAddress } from "../../src/core/address.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../src/store/rows/stored_record.ts";
 import { foldedKey, versionKey } from "../../src/store/rows/stored_values.ts";
-import { tagsExpression, tagsIn } from "../../src/store/server_tags.ts";
+import { tagsExpression, tagsIn } from "../../src/store/rows/server_tags.ts";
 import { Store } from "../../src/store/store.ts";
 import type {
   DashboardFilters,

@@ -21,8 +21,8 @@ import { readDatabaseIdentity } from "../../store/spill_file.ts";
 import { unavailableReason } from "../../store/database/database.ts";
 import { SpillingStore } from "../../store/spilling_store.ts";
 import type { InterviewScope } from "../../store/merging/kept_columns.ts";
-import { readOptOuts } from "../../store/opt_outs.ts";
-import type { OptOut } from "../../store/rows/polls.ts";
+import { readOptOuts } from "../../store/writers/opt_outs.ts";
+import type { OptOut } from "../../store/writers/polls.ts";
 import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
 import {
   type ScanEndRow,

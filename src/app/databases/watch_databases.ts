@@ -6,11 +6,11 @@
 import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
 import { type Database, StoreError, Unavailable } from "../../store/database/database.ts";
-import { readOptOuts } from "../../store/opt_outs.ts";
+import { readOptOuts } from "../../store/writers/opt_outs.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { openExisting, type OpenOptions, openStore } from "../../store/open_store.ts";
-import { UnconfirmedEvents } from "../../store/events/poll_events.ts";
-import { writePolls } from "../../store/poll_writer.ts";
+import { UnconfirmedEvents } from "../../store/writers/poll_events.ts";
+import { writePolls } from "../../store/writers/poll_writer.ts";
 import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
 import { lastServerId } from "../../store/server_queries.ts";
 import { Store, withDatabaseErrors } from "../../store/store.ts";

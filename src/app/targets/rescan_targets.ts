@@ -12,7 +12,7 @@ import { sweptProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { allEndpoints, knownEndpoints } from "../../store/server_queries.ts";
 import type { Database } from "../../store/database/database.ts";
-import { readOptOuts } from "../../store/opt_outs.ts";
+import { readOptOuts } from "../../store/writers/opt_outs.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openStore, readStore } from "../../store/open_store.ts";
 import { withDatabaseErrors } from "../../store/store.ts";

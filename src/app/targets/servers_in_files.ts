@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isTag } from "../../store/server_tags.ts";
+import { isTag } from "../../store/rows/server_tags.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
 import { type ImportedServer, readForeignFile } from "../../sinks/foreign/foreign_files.ts";

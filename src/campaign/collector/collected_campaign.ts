@@ -18,7 +18,7 @@ import { START } from "../../scan/setup/low_water_mark.ts";
 import { coverageOf, type CoverageOptions, type ScanCoverage } from "../../scan/plan/coverage.ts";
 import { requestedName } from "../../scan/setup/requested_names.ts";
 import { beganAt } from "../../scan/setup/scan_id.ts";
-import type { Coverage } from "../../store/missing_servers.ts";
+import type { Coverage } from "../../store/writers/missing_servers.ts";
 import type { InterviewScope } from "../../store/merging/kept_columns.ts";
 import type { CampaignStart } from "../../store/parts/campaign_scan.ts";
 import type { UndecidedPart } from "../../store/parts/finish_scan.ts";

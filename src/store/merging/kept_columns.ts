@@ -30,7 +30,7 @@ import {
   markLacking,
   type WatchReply,
   withCountsOf,
-} from "./lacking_parts.ts";
+} from "../rows/lacking_parts.ts";
 import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "./merge_records.ts";
 
 /** Which servers a scan finds, and in which protocols it queries them. */

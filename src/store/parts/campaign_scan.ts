@@ -9,7 +9,7 @@ import type { InterviewScope } from "../merging/kept_columns.ts";
 import { scanNumbers } from "../rows/scan_numbers.ts";
 import { storableJson } from "../rows/stored_values.ts";
 import { type ScanAddresses, writeScanRanges } from "../scans/scan_ranges.ts";
-import { writeRecordBatch } from "../scan_writer.ts";
+import { writeRecordBatch } from "../writers/scan_writer.ts";
 import { type PartUpdate, writeParts } from "./scan_parts.ts";
 
 /** The start of a scan in parts: a row of the table `scans`. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Database, isInList, listValue } from "../database/database.ts";
-import { type Coverage, markMissing } from "../missing_servers.ts";
+import { type Coverage, markMissing } from "../writers/missing_servers.ts";
 import { scanNumbers } from "../rows/scan_numbers.ts";
 import { writeScanEnd } from "../scans/scan_progress.ts";
 import { FINAL_STATES, type LockedScan, lockScan } from "./scan_parts.ts";

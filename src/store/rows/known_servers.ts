@@ -13,7 +13,7 @@ import {
 } from "../database/database.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { fieldExpression, fieldOf } from "./stored_record.ts";
-import { type LackingParts, readLackingParts } from "../merging/lacking_parts.ts";
+import { type LackingParts, readLackingParts } from "./lacking_parts.ts";
 import { canonicalHost } from "./addresses.ts";
 
 /** The stored data of a server. */

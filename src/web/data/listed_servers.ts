@@ -5,7 +5,7 @@
  */
 import { type Database, isInList, listValue, type Row } from "../../store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/rows/stored_record.ts";
-import { tagsExpression, tagsIn } from "../../store/server_tags.ts";
+import { tagsExpression, tagsIn } from "../../store/rows/server_tags.ts";
 import type { PlaceLookup } from "../../app/geoip/places.ts";
 import type { ListedServer } from "../queries/dashboard_data.ts";
 import { iconsAmong } from "./icons.ts";

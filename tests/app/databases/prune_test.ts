@@ -9,7 +9,7 @@ import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/recor
 import type { Database } from "../../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
-import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { Store } from "../../../src/store/store.ts";

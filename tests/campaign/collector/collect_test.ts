@@ -8,7 +8,7 @@ import { beganAt } from "../../../src/scan/setup/scan_id.ts";
 import { copyDatabase } from "../../../src/store/copy/copy_database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTablesForCopy } from "../../../src/store/schema/create_tables.ts";
-import { writeScanRecords } from "../../../src/store/scan_writer.ts";
+import { writeScanRecords } from "../../../src/store/writers/scan_writer.ts";
 import { newestScans } from "../../../src/store/scans/scan_list.ts";
 import { listedParts } from "../../../src/store/parts/part_list.ts";
 import { all, STATES, storedServers } from "../../store/databases.ts";

@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { main } from "../../../src/cli/mod.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { writeOptOuts } from "../../../src/store/opt_outs.ts";
+import { writeOptOuts } from "../../../src/store/writers/opt_outs.ts";
 import { withMessages, withResults } from "../failing_streams.ts";
 import { record } from "../../store/records.ts";
 

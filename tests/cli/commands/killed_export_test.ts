@@ -1,7 +1,7 @@
 /** An export that is killed while it writes. */
 import { assert, assertEquals } from "@std/assert";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { writeScanRecords } from "../../../src/store/scan_writer.ts";
+import { writeScanRecords } from "../../../src/store/writers/scan_writer.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { record } from "../../store/records.ts";
 import { finish, run, start } from "../program.ts";

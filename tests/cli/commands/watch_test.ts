@@ -9,7 +9,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
-import { writeOptOuts } from "../../../src/store/opt_outs.ts";
+import { writeOptOuts } from "../../../src/store/writers/opt_outs.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { newWatchCounts, type WatchEvent } from "../../../src/watch/mod.ts";
 import { watchSummary } from "../../../src/cli/term/watch_summary.ts";

@@ -15,7 +15,7 @@ import {
   writeTombstones,
 } from "../../../src/store/forget/forget_servers.ts";
 import { removeAllOrphanedIcons } from "../../../src/store/forget/orphaned_icons.ts";
-import { writeImportedRecords } from "../../../src/store/import_writer.ts";
+import { writeImportedRecords } from "../../../src/store/writers/import_writer.ts";
 import { identityOf } from "../../../src/store/rows/identity.ts";
 import { createTables, TABLE_NAMES } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";

@@ -5,7 +5,7 @@ import { emptyRecord, type ServerRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { InterviewScope } from "../../../src/store/merging/kept_columns.ts";
-import { writeImportedRecords } from "../../../src/store/import_writer.ts";
+import { writeImportedRecords } from "../../../src/store/writers/import_writer.ts";
 import { Store } from "../../../src/store/store.ts";
 import { all, onEngines, SEEN, storedServers } from "../databases.ts";
 import { record, scanId } from "../records.ts";

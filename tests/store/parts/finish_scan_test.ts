@@ -5,7 +5,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { beginCampaignScan, writeCampaignBatch } from "../../../src/store/parts/campaign_scan.ts";
 import { type FinishOptions, finishScan } from "../../../src/store/parts/finish_scan.ts";
 import type { PartUpdate } from "../../../src/store/parts/scan_parts.ts";
-import { writeScanRecords } from "../../../src/store/scan_writer.ts";
+import { writeScanRecords } from "../../../src/store/writers/scan_writer.ts";
 import { newestScans } from "../../../src/store/scans/scan_list.ts";
 import { all, onEngines, STATES } from "../databases.ts";
 import { record, scanId } from "../records.ts";

@@ -7,7 +7,7 @@ import type { ServerRecord } from "../../../src/core/record.ts";
 import { parseAddress } from "../../../src/core/address.ts";
 import type { ServerFilters } from "../../../src/store/queries/filters.ts";
 import { countServers, selectServers } from "../../../src/store/server_queries.ts";
-import { addTags } from "../../../src/store/server_tags.ts";
+import { addTags } from "../../../src/store/rows/server_tags.ts";
 import { Store } from "../../../src/store/store.ts";
 import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
 import { onEngines } from "../databases.ts";

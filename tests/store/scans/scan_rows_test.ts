@@ -1,11 +1,11 @@
-/** Covers src/store/scans/scan_rows.ts and src/store/scan_writer.ts. */
+/** Covers src/store/scans/scan_rows.ts and src/store/writers/scan_writer.ts. */
 import { assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { serversWithRow } from "../../../src/store/scans/scan_rows.ts";
 import { identityOf } from "../../../src/store/rows/identity.ts";
 import { Store } from "../../../src/store/store.ts";
 import { downsampleObservations } from "../../../src/store/downsample.ts";
-import { writeScanRecords } from "../../../src/store/scan_writer.ts";
+import { writeScanRecords } from "../../../src/store/writers/scan_writer.ts";
 import { all, onEngines, SEEN } from "../databases.ts";
 import { outageAt, writePolled } from "../polls.ts";
 import { record, scanId } from "../records.ts";

@@ -8,7 +8,7 @@ import { connectionEnvironment } from "../../../src/app/databases/connection_env
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
-import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS, startOf } from "../../../src/store/uptime/rollup_hours.ts";

@@ -1,7 +1,7 @@
 /** Rows that are written while their hour is being closed, or later: src/store/uptime/close_hours.ts, dirty_hours.ts and roll_up.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { type Database, Unavailable } from "../../../src/store/database/database.ts";
-import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { SpillingStore } from "../../../src/store/spilling_store.ts";

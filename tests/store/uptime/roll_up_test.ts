@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
 import { type Database, timeParameter } from "../../../src/store/database/database.ts";
 import { downsampleObservations } from "../../../src/store/downsample.ts";
-import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { Store } from "../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import {

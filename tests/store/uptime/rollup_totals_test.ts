@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
-import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { Store } from "../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS, startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";

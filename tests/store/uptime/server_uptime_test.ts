@@ -1,7 +1,7 @@
 /** Uptime in 30 days, and the queries of uptime in docs/database.md. */
 import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
-import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
 import { DAY_MS, HOUR_MS, isServerIn, startOf } from "../../../src/store/uptime/rollup_hours.ts";

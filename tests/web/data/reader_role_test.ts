@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
-import { writeObservations } from "../../../src/store/rows/observation_rows.ts";
+import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";

@@ -9,7 +9,7 @@ import { timeParameter } from "../../../../src/store/database/database.ts";
 import { Store } from "../../../../src/store/store.ts";
 import { onEngines } from "../../../store/databases.ts";
 import { record, watchId } from "../../../store/records.ts";
-import { writeObservations } from "../../../../src/store/rows/observation_rows.ts";
+import { writeObservations } from "../../../../src/store/writers/observation_rows.ts";
 import { downsampleObservations } from "../../../../src/store/downsample.ts";
 import { rollUp } from "../../../../src/store/uptime/roll_up.ts";
 import { removeHours, sealHours } from "../../../../src/store/uptime/seal_hours.ts";

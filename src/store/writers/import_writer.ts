@@ -3,17 +3,17 @@
  *
  * @module
  */
-import type { Protocol } from "../protocols/protocol.ts";
-import type { Database } from "./database/database.ts";
-import { writeServerEvents } from "./events/server_events.ts";
-import { withoutForgotten } from "./forget/tombstones.ts";
-import { type Identified, identified } from "./rows/identity.ts";
-import { readKnownServers } from "./rows/known_servers.ts";
-import { observeReplies } from "./rows/observation_rows.ts";
-import { addTags, writeNotes } from "./server_tags.ts";
-import { scanNumbers } from "./rows/scan_numbers.ts";
-import type { StoredRecord } from "./rows/stored_record.ts";
-import { type ServerWrite, type WriteRules, writeServers } from "./rows/write_servers.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { Database } from "../database/database.ts";
+import { writeServerEvents } from "./server_events.ts";
+import { withoutForgotten } from "../forget/tombstones.ts";
+import { type Identified, identified } from "../rows/identity.ts";
+import { readKnownServers } from "../rows/known_servers.ts";
+import { observeReplies } from "./observation_rows.ts";
+import { addTags, writeNotes } from "../rows/server_tags.ts";
+import { scanNumbers } from "../rows/scan_numbers.ts";
+import type { StoredRecord } from "../rows/stored_record.ts";
+import { type ServerWrite, type WriteRules, writeServers } from "./write_servers.ts";
 
 /**
  * Writes imported records: of files, or of another database. A record that is older than the row in

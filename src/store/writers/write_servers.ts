@@ -11,14 +11,14 @@ import type { BulkStatement, ColumnDefinition, Database, Value } from "../databa
 import { ChangedMeanwhile, insertInto, updateOf } from "../database/database.ts";
 import { detectChanges, type DetectionRules, type Transition } from "../events/detect.ts";
 import type { EventBody } from "../events/watch_event.ts";
-import { addressSort } from "./addresses.ts";
-import { SERVER_COLUMNS, type ServerValues, serverValues } from "./server_values.ts";
-import type { ServerIdentity } from "./identity.ts";
-import { type KnownServer, readKnownServers } from "./known_servers.ts";
-import { insertStates, updateStates } from "./server_state.ts";
-import { flagsIn, writeFlags } from "./server_flags.ts";
-import { addTags } from "../server_tags.ts";
-import { storableTime } from "./stored_values.ts";
+import { addressSort } from "../rows/addresses.ts";
+import { SERVER_COLUMNS, type ServerValues, serverValues } from "../rows/server_values.ts";
+import type { ServerIdentity } from "../rows/identity.ts";
+import { type KnownServer, readKnownServers } from "../rows/known_servers.ts";
+import { insertStates, updateStates } from "../rows/server_state.ts";
+import { flagsIn, writeFlags } from "../rows/server_flags.ts";
+import { addTags } from "../rows/server_tags.ts";
+import { storableTime } from "../rows/stored_values.ts";
 
 /** A server to write: its last reply, and its state after that. */
 export interface ServerWrite {

@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { ATTACHMENTS, type RecordWithAttachments } from "../../src/core/record.ts";
-import { type Database, hexOf } from "../../src/store/database/database.ts";
-import { identityOf } from "../../src/store/rows/identity.ts";
-import { selectServers } from "../../src/store/server_queries.ts";
-import { Store } from "../../src/store/store.ts";
-import { all, onEngines } from "./databases.ts";
-import { writePolled } from "./polls.ts";
-import { NASTY, record, scanId, watchId } from "./records.ts";
+import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/record.ts";
+import { type Database, hexOf } from "../../../src/store/database/database.ts";
+import { identityOf } from "../../../src/store/rows/identity.ts";
+import { selectServers } from "../../../src/store/server_queries.ts";
+import { Store } from "../../../src/store/store.ts";
+import { all, onEngines } from "../databases.ts";
+import { writePolled } from "../polls.ts";
+import { NASTY, record, scanId, watchId } from "../records.ts";
 
 const reply = (text: string) => ({ size: text.length, data: btoa(text) });
 const HASH = "ab".repeat(32);
@@ -82,7 +82,7 @@ onEngines("the query of docs/database.md makes data: URLs of icons", async (db) 
     [ATTACHMENTS]: { replies: {}, icon },
   };
   await new Store(db, () => Promise.resolve()).write([server]);
-  const text = await Deno.readTextFile(new URL("../../docs/database.md", import.meta.url));
+  const text = await Deno.readTextFile(new URL("../../../docs/database.md", import.meta.url));
   const section = text.split("\nThe icon of a server as a `data:` URL")[1];
   const [postgres, sqlite] = [...section.matchAll(/```\w+\n([^]*?);?\n```/g)].map(([, sql]) => sql);
   const sql = (db.engine === "postgres" ? postgres : sqlite)

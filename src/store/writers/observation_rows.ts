@@ -11,8 +11,8 @@ import {
   type Value,
 } from "../database/database.ts";
 import { markLateRows } from "../uptime/dirty_hours.ts";
-import type { ServerValues } from "./server_values.ts";
-import { storableTime } from "./stored_values.ts";
+import type { ServerValues } from "../rows/server_values.ts";
+import { storableTime } from "../rows/stored_values.ts";
 import type { WrittenServer } from "./write_servers.ts";
 
 /** Columns of the table `observations`. */

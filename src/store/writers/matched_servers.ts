@@ -6,10 +6,10 @@
 import type { ServerRecord } from "../../core/record.ts";
 import type { Database } from "../database/database.ts";
 import { withoutForgotten } from "../forget/tombstones.ts";
-import { byAddress, type Identified, identified, type ServerIdentity } from "./identity.ts";
+import { byAddress, type Identified, identified, type ServerIdentity } from "../rows/identity.ts";
 import { PART_COLUMNS } from "../merging/kept_columns.ts";
-import { type KnownServer, readKnownServers, repliedServers } from "./known_servers.ts";
-import { scanNumbers } from "./scan_numbers.ts";
+import { type KnownServer, readKnownServers, repliedServers } from "../rows/known_servers.ts";
+import { scanNumbers } from "../rows/scan_numbers.ts";
 
 /** The servers of a batch of records, and their stored data. */
 export interface MatchedServers {

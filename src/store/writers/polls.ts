@@ -6,7 +6,7 @@
 import type { Address } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type { EventSubject, ServerEvent, WatcherEvent } from "../events/watch_event.ts";
-import type { ServerIdentity } from "./identity.ts";
+import type { ServerIdentity } from "../rows/identity.ts";
 
 /** An address that opted out. */
 export interface OptOut {

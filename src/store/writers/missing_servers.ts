@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Address, family, parseAddress } from "../core/address.ts";
+import { type Address, family, parseAddress } from "../../core/address.ts";
 import {
   type Database,
   isInList,
@@ -11,17 +11,17 @@ import {
   type Row,
   timeParameter,
   type Value,
-} from "./database/database.ts";
-import { type EventRow, writeEvents } from "./events/write_events.ts";
-import { addressColumn, addressValue } from "./rows/addresses.ts";
-import { observationValues, writeObservations } from "./rows/observation_rows.ts";
-import { readTexts } from "./rows/json_cells.ts";
-import { scanNumbers } from "./rows/scan_numbers.ts";
-import { HEARTBEAT_MS, writeHeartbeat } from "./scans/scan_progress.ts";
-import { type UnansweredServer, writeUnanswered } from "./rows/server_state.ts";
-import { newEventId } from "./rows/uuid.ts";
-import { markChanged } from "./rows/write_servers.ts";
-import { versionOf } from "./rows/known_servers.ts";
+} from "../database/database.ts";
+import { type EventRow, writeEvents } from "../events/write_events.ts";
+import { addressColumn, addressValue } from "../rows/addresses.ts";
+import { observationValues, writeObservations } from "./observation_rows.ts";
+import { readTexts } from "../rows/json_cells.ts";
+import { scanNumbers } from "../rows/scan_numbers.ts";
+import { HEARTBEAT_MS, writeHeartbeat } from "../scans/scan_progress.ts";
+import { type UnansweredServer, writeUnanswered } from "../rows/server_state.ts";
+import { newEventId } from "../rows/uuid.ts";
+import { markChanged } from "./write_servers.ts";
+import { versionOf } from "../rows/known_servers.ts";
 
 /** The endpoints and protocols that a scan has probed completely. */
 export interface Coverage {

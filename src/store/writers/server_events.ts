@@ -4,11 +4,11 @@
  * @module
  */
 import type { Database } from "../database/database.ts";
-import type { OptedOutServer } from "../opt_outs.ts";
+import type { OptedOutServer } from "./opt_outs.ts";
 import { newEventId } from "../rows/uuid.ts";
-import type { WrittenServer } from "../rows/write_servers.ts";
-import type { EventBody } from "./watch_event.ts";
-import { type EventRow, writeEvents } from "./write_events.ts";
+import type { WrittenServer } from "./write_servers.ts";
+import type { EventBody } from "../events/watch_event.ts";
+import { type EventRow, writeEvents } from "../events/write_events.ts";
 
 /**
  * The members of an event for the column `data` of `events`, without the server's record, which is

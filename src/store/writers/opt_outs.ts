@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { formatAddress, parseAddress } from "../core/address.ts";
-import { type Range, rangeOfOne, unmapped } from "../targets/ranges.ts";
+import { formatAddress, parseAddress } from "../../core/address.ts";
+import { type Range, rangeOfOne, unmapped } from "../../targets/ranges.ts";
 import {
   type BulkStatement,
   type Database,
@@ -12,11 +12,11 @@ import {
   listValue,
   type Row,
   timeParameter,
-} from "./database/database.ts";
-import { addressColumn, addressSort, canonicalHost } from "./rows/addresses.ts";
-import type { OptOut } from "./rows/polls.ts";
-import { storableTime } from "./rows/stored_values.ts";
-import { markChanged } from "./rows/write_servers.ts";
+} from "../database/database.ts";
+import { addressColumn, addressSort, canonicalHost } from "../rows/addresses.ts";
+import type { OptOut } from "./polls.ts";
+import { storableTime } from "../rows/stored_values.ts";
+import { markChanged } from "./write_servers.ts";
 
 /** A server whose address has just opted out. */
 export interface OptedOutServer {

@@ -4,8 +4,8 @@
  * @module
  */
 import { type Database, isInList, listValue } from "../database/database.ts";
-import type { OptedOutServer } from "../opt_outs.ts";
-import type { PolledServer, Polls } from "../rows/polls.ts";
+import type { OptedOutServer } from "./opt_outs.ts";
+import type { PolledServer, Polls } from "./polls.ts";
 import { dataOf } from "./server_events.ts";
 import {
   type EventBody,
@@ -14,8 +14,8 @@ import {
   type ReportedEvent,
   type ServerEvent,
   type WatcherEvent,
-} from "./watch_event.ts";
-import { type EventRow, writeEvents } from "./write_events.ts";
+} from "../events/watch_event.ts";
+import { type EventRow, writeEvents } from "../events/write_events.ts";
 
 /** What a transaction of a watch has changed. */
 export interface PollEvents {

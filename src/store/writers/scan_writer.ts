@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { ATTACHMENTS, type ServerRecord } from "../core/record.ts";
-import { PROTOCOLS } from "../protocols/list.ts";
+import { ATTACHMENTS, type ServerRecord } from "../../core/record.ts";
+import { PROTOCOLS } from "../../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
-import { type Database, listValue } from "./database/database.ts";
-import { writeServerEvents } from "./events/server_events.ts";
-import { type InterviewScope, withKeptColumns } from "./merging/kept_columns.ts";
-import { byAddress, type Identified, type ServerIdentity } from "./rows/identity.ts";
-import { matchServers } from "./rows/matched_servers.ts";
-import { observeReplies } from "./rows/observation_rows.ts";
-import { type ServerWrite, writeServers, type WrittenServer } from "./rows/write_servers.ts";
+import { type Database, listValue } from "../database/database.ts";
+import { writeServerEvents } from "./server_events.ts";
+import { type InterviewScope, withKeptColumns } from "../merging/kept_columns.ts";
+import { byAddress, type Identified, type ServerIdentity } from "../rows/identity.ts";
+import { matchServers } from "./matched_servers.ts";
+import { observeReplies } from "./observation_rows.ts";
+import { type ServerWrite, writeServers, type WrittenServer } from "./write_servers.ts";
 
 /** Records per transaction. SQLite blocks the thread during the statements of one transaction. */
 const BATCH = 1000;

@@ -5,7 +5,7 @@ import {
   lackingPartsText,
   lostFlags,
   readLackingParts,
-} from "../../../src/store/merging/lacking_parts.ts";
+} from "../../../src/store/rows/lacking_parts.ts";
 
 /** Counts a reply that arrived at a time and was written a second later. */
 const after = (

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { cutText, tidyText } from "../core/text.ts";
-import { type Database, insertInto, updateOf } from "./database/database.ts";
-import { readTexts } from "./rows/json_cells.ts";
-import { storable } from "./rows/stored_values.ts";
+import { cutText, tidyText } from "../../core/text.ts";
+import { type Database, insertInto, updateOf } from "../database/database.ts";
+import { readTexts } from "./json_cells.ts";
+import { storable } from "./stored_values.ts";
 
 /** Maximum length of a tag, characters. */
 export const MAX_TAG = 64;

@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
-import type { ServerRecord } from "../../src/core/record.ts";
-import { historyOf } from "../../src/store/history_queries.ts";
-import { PROTOCOLS } from "../../src/protocols/list.ts";
-import { identityOf } from "../../src/store/rows/identity.ts";
-import { allServers } from "../../src/store/server_queries.ts";
-import type { PolledServer } from "../../src/store/rows/polls.ts";
-import { Store } from "../../src/store/store.ts";
-import { all, onEngines, setClock, storedServers } from "./databases.ts";
-import { outageAt, writePolled } from "./polls.ts";
-import { NASTY, record, scanId, watchId } from "./records.ts";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import { historyOf } from "../../../src/store/history_queries.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { identityOf } from "../../../src/store/rows/identity.ts";
+import { allServers } from "../../../src/store/server_queries.ts";
+import type { PolledServer } from "../../../src/store/writers/polls.ts";
+import { Store } from "../../../src/store/store.ts";
+import { all, onEngines, setClock, storedServers } from "../databases.ts";
+import { outageAt, writePolled } from "../polls.ts";
+import { NASTY, record, scanId, watchId } from "../records.ts";
 
 const identity = identityOf(record(1))!;
 const polled = (at: number, rest: Partial<PolledServer>) => ({ identity, at, ...rest });

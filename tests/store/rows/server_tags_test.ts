@@ -1,15 +1,15 @@
-/** Covers src/store/server_tags.ts. */
+/** Covers src/store/rows/server_tags.ts. */
 import { assertEquals } from "@std/assert";
-import { PROTOCOLS } from "../../src/protocols/list.ts";
-import type { Database } from "../../src/store/database/database.ts";
-import { writeImportedRecords } from "../../src/store/import_writer.ts";
-import { identityOf } from "../../src/store/rows/identity.ts";
-import { addTags, isTag, tagsIn } from "../../src/store/server_tags.ts";
-import { selectServers } from "../../src/store/server_queries.ts";
-import { Store } from "../../src/store/store.ts";
-import { all, onEngines } from "./databases.ts";
-import { writePolled } from "./polls.ts";
-import { record } from "./records.ts";
+import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { writeImportedRecords } from "../../../src/store/writers/import_writer.ts";
+import { identityOf } from "../../../src/store/rows/identity.ts";
+import { addTags, isTag, tagsIn } from "../../../src/store/rows/server_tags.ts";
+import { selectServers } from "../../../src/store/server_queries.ts";
+import { Store } from "../../../src/store/store.ts";
+import { all, onEngines } from "../databases.ts";
+import { writePolled } from "../polls.ts";
+import { record } from "../records.ts";
 
 /** The tags of each server, by port: by `server_list`, and by the query of the command `servers`. */
 async function tags(db: Database): Promise<Record<string, readonly string[]>> {

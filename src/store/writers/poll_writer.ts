@@ -3,25 +3,25 @@
  *
  * @module
  */
-import type { ServerRecord } from "../core/record.ts";
-import { replacedProtocols, scanOnlyColumns } from "../protocols/declared_facts.ts";
-import type { Protocol } from "../protocols/protocol.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { replacedProtocols, scanOnlyColumns } from "../../protocols/declared_facts.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
-import type { Database, Value } from "./database/database.ts";
-import { offlineEvent } from "./events/detect.ts";
-import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./events/poll_events.ts";
-import type { EventBody, ReportedEvent } from "./events/watch_event.ts";
-import { PART_COLUMNS, withKeptColumns } from "./merging/kept_columns.ts";
-import { withoutForgotten } from "./forget/tombstones.ts";
+import type { Database, Value } from "../database/database.ts";
+import { offlineEvent } from "../events/detect.ts";
+import { type PollEvents, pollEvents, type UnconfirmedEvents } from "./poll_events.ts";
+import type { EventBody, ReportedEvent } from "../events/watch_event.ts";
+import { PART_COLUMNS, withKeptColumns } from "../merging/kept_columns.ts";
+import { withoutForgotten } from "../forget/tombstones.ts";
 import { writeOptOuts } from "./opt_outs.ts";
-import { type KnownServer, readKnownServers } from "./rows/known_servers.ts";
-import { observationValues, writeObservations } from "./rows/observation_rows.ts";
-import type { Outage, PolledServer, PollObservation, Polls } from "./rows/polls.ts";
-import { scanNumbers } from "./rows/scan_numbers.ts";
-import { onlineInOtherWatches } from "./uptime/other_watches.ts";
-import { writeUnanswered } from "./rows/server_state.ts";
-import { serverValues } from "./rows/server_values.ts";
-import { isReplaced, markChanged, type ServerWrite, writeServers } from "./rows/write_servers.ts";
+import { type KnownServer, readKnownServers } from "../rows/known_servers.ts";
+import { observationValues, writeObservations } from "./observation_rows.ts";
+import type { Outage, PolledServer, PollObservation, Polls } from "./polls.ts";
+import { scanNumbers } from "../rows/scan_numbers.ts";
+import { onlineInOtherWatches } from "../uptime/other_watches.ts";
+import { writeUnanswered } from "../rows/server_state.ts";
+import { serverValues } from "../rows/server_values.ts";
+import { isReplaced, markChanged, type ServerWrite, writeServers } from "./write_servers.ts";
 
 /** How polls are written. */
 export interface PollRules {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
+import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../../core/record.ts";
 import {
   type BulkStatement,
   type BulkValue,
@@ -12,9 +12,9 @@ import {
   isInList,
   listValue,
   timeParameter,
-} from "./database/database.ts";
-import { HOUR_MS, MAX_PER_HOUR } from "./events/event_limits.ts";
-import { storable, storableTime } from "./rows/stored_values.ts";
+} from "../database/database.ts";
+import { HOUR_MS, MAX_PER_HOUR } from "../events/event_limits.ts";
+import { storable, storableTime } from "../rows/stored_values.ts";
 
 /** Servers with an identical icon share one row. */
 const INSERT_ICON: BulkStatement = insertInto(

@@ -11,10 +11,8 @@
 import { all, usual } from "./reach/all_ports.ts";
 import { type Case, decimals, type Goal, print, SEEDS } from "./reach/case.ts";
 import { estimates } from "./reach/estimates.ts";
-import { ipv4, kills } from "./reach/restarts.ts";
 import { plot } from "./reach/plot.ts";
-import { aliases, fragments, shards, warm } from "./reach/variants.ts";
-import { rivals, world } from "./reach/worlds.ts";
+import { aliases, shards, warm } from "./reach/variants.ts";
 import { printUse, readOptions } from "./shared/options.ts";
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -23,12 +21,7 @@ const CASES: Readonly<Record<string, Case>> = {
   warm,
   shards,
   aliases,
-  fragments,
   estimates,
-  kills,
-  ipv4,
-  world,
-  rivals,
   plot,
 };
 

@@ -13,7 +13,7 @@ import {
   type Yields,
 } from "./case.ts";
 import { type Exploration, Run } from "./explore.ts";
-import { rivalsOnAllPorts, rivalsOnDefaultPort } from "./worlds.ts";
+import { rivalsOnAllPorts, rivalsOnDefaultPort } from "./rivals.ts";
 import { createWorld, DEFAULT, SIZE } from "./world.ts";
 
 /** The usual maximum number of probes to a /24. */

@@ -1,13 +1,7 @@
 /** Runs adaptive discovery in a world. */
 import process from "node:process";
-import type {
-  Discovery,
-  DiscoveryOptions,
-  PassInput,
-  PassResult,
-} from "../../src/discovery/contract.ts";
+import type { Discovery, PassInput } from "../../src/discovery/contract.ts";
 import { AdaptiveDiscovery } from "../../src/discovery/discovery.ts";
-import { Random } from "../../src/fleet/random.ts";
 import { Curve } from "./curve.ts";
 import { Replies, type Visit } from "./replies.ts";
 import { DEFAULT, PORTS, type Server, type World } from "./world.ts";
@@ -32,22 +26,11 @@ export interface Exploration {
   readonly aliases?: Iterable<number>;
 }
 
-/** A pass that was folded. */
-export interface RecordedPass {
-  /** What it was planned with. */
-  readonly input: PassInput;
-  /** What it found. */
-  readonly result: PassResult;
-  /** The digest of its plan. */
-  readonly digest: string;
-  /** CPU time of its plan, milliseconds. */
-  readonly planMs: number;
-}
-
 /** A pass that was planned and visited. */
 interface VisitedPass extends Visit {
+  /** Number of probes. */
   readonly probes: number;
-  readonly digest: string;
+  /** CPU time of its plan, milliseconds. */
   readonly planMs: number;
 }
 
@@ -57,7 +40,7 @@ const PASS = { growth: 0.05, least: 0.0005 };
 const CAPS = { network: 50, host: 5, rate: 100_000 };
 
 /** CPU time of this process, milliseconds: the time on a machine that does nothing else. */
-export function cpuMs(): number {
+function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
@@ -69,16 +52,23 @@ export class Run {
   /** The yield curve of servers on the default port. */
   readonly usual = new Curve();
   /** The folded passes. */
-  readonly passes: RecordedPass[] = [];
+  readonly passes: VisitedPass[] = [];
   /** The replies of the world. */
   readonly replies: Replies;
-  #discovery: Discovery;
+  /** The discovery. */
+  readonly discovery: Discovery;
   #usualFound = 0;
 
   /** Starts a run. */
   constructor(private readonly exploration: Exploration) {
+    const { world: { seed, addresses }, ports = PORTS, known = [], netBudget = Infinity } =
+      exploration;
     this.replies = new Replies(exploration.world, exploration.aliases ?? []);
-    this.#discovery = this.#start();
+    this.discovery = new AdaptiveDiscovery({
+      targets: [{ protocol: "slp", addresses, ports, known }],
+      seed,
+      netBudget,
+    });
   }
 
   /** A run to its end. */
@@ -88,69 +78,24 @@ export class Run {
     return run;
   }
 
-  /** The discovery. */
-  get discovery(): Discovery {
-    return this.#discovery;
-  }
-
-  /**
-   * Does the next pass.
-   *
-   * @param kills How often the process ends after the pass was visited and before it is recorded.
-   * @returns Whether there was one.
-   */
-  step(kills = 0): boolean {
+  /** Does the next pass. Returns whether there was one. */
+  step(): boolean {
     if (this.#isOver()) return false;
-    const input = this.#nextInput();
-    let planned = this.#visit(input);
-    for (let i = 0; i < kills; i++) {
-      this.resume();
-      const again = this.#visit(input);
-      if (again.digest !== planned.digest) throw new Error(`Pass ${this.passes.length} differs`);
-      planned = again;
-    }
-    if (planned.probes === 0) return false;
-    this.#fold(input, planned);
-    return true;
-  }
-
-  /**
-   * Forgets the discovery and replays the recorded passes, the hits of each in another order.
-   *
-   * @throws Error when a pass is planned differently.
-   */
-  resume(): void {
-    const draws = new Random(this.passes.length);
-    this.#discovery = this.#start();
-    for (const [i, { input, result, digest }] of this.passes.entries()) {
-      if (this.#discovery.plan(input).digest !== digest) throw new Error(`Pass ${i} differs`);
-      const order = result.hits.map((hit) => ({ hit, place: draws.u32() }));
-      const hits = order.sort((a, b) => a.place - b.place).map(({ hit }) => hit);
-      this.#discovery.fold([{ ...result, hits }]);
-    }
-  }
-
-  #start(): Discovery {
-    const { world: { seed, addresses }, ports = PORTS, known = [], netBudget = Infinity } =
-      this.exploration;
-    const options: DiscoveryOptions = {
-      targets: [{ protocol: "slp", addresses, ports, known }],
-      seed,
-      netBudget,
-    };
-    return new AdaptiveDiscovery(options);
+    const planned = this.#visit(this.#nextInput());
+    if (planned.probes > 0) this.#fold(planned);
+    return planned.probes > 0;
   }
 
   #isOver(): boolean {
     const { budget, until, world } = this.exploration;
-    if (this.#discovery.spent < budget) return false;
-    return until === undefined || this.#discovery.spent >= until.budget ||
+    if (this.discovery.spent < budget) return false;
+    return until === undefined || this.discovery.spent >= until.budget ||
       this.replies.found >= until.share * world.servers.length;
   }
 
   #nextInput(): PassInput {
     const { budget, until, isCapped } = this.exploration;
-    const { spent, evenSweep } = this.#discovery;
+    const { spent, evenSweep } = this.discovery;
     const usual = Math.max(PASS.growth * spent, PASS.least * evenSweep);
     const probes = Math.ceil(Math.min(usual, (until?.budget ?? budget) - spent));
     const seconds = isCapped ? probes / CAPS.rate : Infinity;
@@ -164,19 +109,18 @@ export class Run {
 
   #visit(input: PassInput): VisitedPass {
     const started = cpuMs();
-    const { probes, digest, protocols: [pass] } = this.#discovery.plan(input);
+    const { probes, protocols: [pass] } = this.discovery.plan(input);
     const planMs = cpuMs() - started;
-    return { ...this.replies.visit(pass.space()), probes, digest, planMs };
+    return { ...this.replies.visit(pass.space()), probes, planMs };
   }
 
-  #fold(input: PassInput, planned: VisitedPass): void {
-    const { result, digest, planMs } = planned;
-    this.#discovery.fold([result]);
-    this.replies.close(planned);
-    const hits = result.hits.map(({ address, port }) => ({ address, port }));
-    this.passes.push({ input, result: { ...result, hits }, digest, planMs });
-    this.all.add(this.#discovery.spent, this.replies.found);
-    this.#usualFound += result.hits.filter(({ port }) => port === DEFAULT).length;
-    this.usual.add(this.#discovery.spent, this.#usualFound);
+  #fold(pass: VisitedPass): void {
+    const { hits } = pass.result;
+    this.discovery.fold([pass.result]);
+    this.replies.close(pass);
+    this.passes.push(pass);
+    this.all.add(this.discovery.spent, this.replies.found);
+    this.#usualFound += hits.filter(({ port }) => port === DEFAULT).length;
+    this.usual.add(this.discovery.spent, this.#usualFound);
   }
 }

@@ -2,7 +2,7 @@
 import { type Case, shareAt, type Yields } from "./case.ts";
 import { Run } from "./explore.ts";
 import { createWorld, SIZE } from "./world.ts";
-import { rivalsOnAllPorts } from "./worlds.ts";
+import { rivalsOnAllPorts } from "./rivals.ts";
 
 /** The picture and its margins, in pixels. */
 const PICTURE = { width: 720, height: 440, left: 56, right: 32, top: 16, bottom: 48 };

@@ -1,7 +1,8 @@
 /** Simpler ways to find the servers of a world, for comparison: the yield curve of each. */
 import { mix } from "../../src/core/bits.ts";
+import { defaultServers, type Yields } from "./case.ts";
 import { Curve } from "./curve.ts";
-import { BASE, DEFAULT, isLost, keyOf, PORTS, type Server, SIZE, type World } from "./world.ts";
+import { DEFAULT, isLost, keyOf, PORTS, type Server, SIZE, type World } from "./world.ts";
 
 /** A number from 0 to 1 for the place of an endpoint in a shuffled order. */
 function placeOf({ seed }: World, { address, port }: Server): number {
@@ -94,16 +95,38 @@ export function oracle(world: World, ports: readonly number[]): Curve {
   );
 }
 
-/**
- * An oracle that was told the rates from which the world was drawn, but not the servers: it probes
- * the default port of the /24s with the highest rates first.
- */
-export function rateOracle(world: World): Curve {
-  const order = Array.from(world.rates.keys()).sort((a, b) => world.rates[b] - world.rates[a]);
-  const places = new Uint32Array(order.length);
-  order.forEach((network, place) => places[network] = place);
-  const usual = replying(world).filter(isDefault);
-  return Curve.of(
-    usual.map((one) => (places[networkOf(one) - BASE / 256] + placeOf(world, one)) * 256),
-  );
+/** A way to find the servers of a world. */
+type Way = (world: World) => Curve;
+
+const ALL_PORTS: Readonly<Record<string, Way>> = {
+  "even sweep, then /24s with hits": evenSweep,
+  "expansion of hits": (world) => expansion(world, true),
+  "uniform": uniform,
+  "oracle, /16 and port": (world) => oracle(world, PORTS),
+};
+
+const DEFAULT_PORT: Readonly<Record<string, Way>> = {
+  "even sweep": defaultSweep,
+  "expansion of hits": (world) => expansion(world, false),
+  "oracle, /16": (world) => oracle(world, [DEFAULT]),
+};
+
+/** The yields of simpler ways on all ports. */
+export function rivalsOnAllPorts(worlds: readonly World[]): Yields[] {
+  const servers = worlds.map((world) => world.servers.length);
+  return Object.entries(ALL_PORTS).map(([name, way]) => ({
+    name,
+    curves: worlds.map(way),
+    servers,
+  }));
+}
+
+/** The yields of simpler ways on the default port. */
+export function rivalsOnDefaultPort(worlds: readonly World[]): Yields[] {
+  const servers = worlds.map(defaultServers);
+  return Object.entries(DEFAULT_PORT).map(([name, way]) => ({
+    name,
+    curves: worlds.map(way),
+    servers,
+  }));
 }

@@ -3,19 +3,10 @@ import { Random } from "../../src/fleet/random.ts";
 import { compose } from "../../src/targets/compose.ts";
 import { Parts } from "../../src/targets/parts.ts";
 import type { RangeSet } from "../../src/targets/ranges.ts";
-import {
-  BUDGETS,
-  type Case,
-  decimals,
-  defaultServers,
-  mean,
-  print,
-  printYields,
-  shareAt,
-} from "./case.ts";
+import { type Case, decimals, defaultServers, mean, print, printYields, shareAt } from "./case.ts";
 import { Curve } from "./curve.ts";
 import { Run } from "./explore.ts";
-import { BASE, createWorld, fragmentsOf, monthOldList, partOf, SIZE, type World } from "./world.ts";
+import { BASE, createWorld, monthOldList, partOf, SIZE, type World } from "./world.ts";
 
 /** A list that is a month old. */
 export const warm: Case = {
@@ -117,21 +108,5 @@ export const aliases: Case = {
       { figure: "most ports of a host that replies on all", value: most, most: 20 },
       { figure: "servers fewer among such hosts at 0.3 A", value: difference, most: 0.02 },
     ];
-  },
-};
-
-/** Fragments. */
-export const fragments: Case = {
-  purpose: "all ports of every 64th /20: fragments without neighbours",
-  run(seeds) {
-    const worlds = seeds.map((seed) => fragmentsOf(createWorld(seed)));
-    const size = Number(worlds[0].addresses.size);
-    const curves = worlds.map((world) => Run.of({ world, budget: size }).all);
-    const servers = worlds.map((world) => world.servers.length);
-    printYields("Share of the servers", [{ name: "adaptive", curves, servers, size }], [
-      ...BUDGETS,
-      1,
-    ]);
-    return [];
   },
 };

@@ -1,11 +1,10 @@
 /**
  * Synthetic worlds of game servers in 240.0.0.0/4, which nobody uses. Servers crowd in them as they
- * do on the Internet: `figuresOf` compares the figures.
+ * do on the Internet: docs/reach.md compares the figures.
  */
 import { mix } from "../../src/core/bits.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { type Range, RangeSet } from "../../src/targets/ranges.ts";
-import { neverProbedRanges, privateRanges } from "../../src/targets/shipped_lists.ts";
+import { RangeSet } from "../../src/targets/ranges.ts";
 
 /** The first address of all worlds. */
 export const BASE = 0xf0000000;
@@ -170,27 +169,6 @@ export function createWorld(seed: number): World {
 export function partOf(world: World, addresses: RangeSet<number>): World {
   const servers = world.servers.filter(({ address }) => addresses.has(address));
   return { ...world, addresses, servers };
-}
-
-/** Every 64th /20 of a world: a universe of unrelated fragments. */
-export function fragmentsOf(world: World): World {
-  const starts = Array.from({ length: SIZE / 4096 / 64 }, (_, i) => BASE + i * 64 * 4096);
-  const ranges = starts.map((start): Range<number> => ({ start, end: start + 4096 }));
-  return partOf(world, RangeSet.of(ranges));
-}
-
-/** The whole of IPv4 except ranges that nobody probes: each /4 is a world of its own. */
-export function createPlanet(seed: number): World {
-  const left = [...neverProbedRanges(), ...privateRanges()].map(({ range }) => range)
-    .filter((range): range is Range<number> => typeof range.start === "number");
-  const addresses = RangeSet.of([{ start: 0, end: 2 ** 32 }]).subtract(RangeSet.of(left));
-  const servers = Array.from({ length: 2 ** 32 / SIZE }, (_, i) => i).flatMap((i) =>
-    createWorld(seed + i).servers.map(({ address, port }) => ({
-      address: address - BASE + i * SIZE,
-      port,
-    }))
-  ).filter(({ address }) => addresses.has(address));
-  return { seed, addresses, rates: new Float64Array(0), servers };
 }
 
 /** Half days in a month. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { EngineChoice } from "./app/engines/engine_names.ts";
+export type { EngineChoice } from "./app/settings/engine_names.ts";
 export { InputError, ShortageError } from "./core/errors.ts";
 export {
   type Facts,

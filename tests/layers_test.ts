@@ -24,6 +24,26 @@ const LAYERS: readonly (readonly string[])[] = [
  * folder.
  */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
+  app: [
+    ".",
+    "settings",
+    "names",
+    "geoip",
+    "opt_outs",
+    "outputs",
+    "options",
+    "http",
+    "network",
+    "engines",
+    "databases",
+    "metrics",
+    "targets",
+    "resume",
+    "scan",
+    "watch",
+    "crawl",
+    "lan",
+  ],
   scan: [
     "setup",
     "plan",
@@ -214,7 +234,6 @@ const SELDOM =
   /^(store|watch|web|campaign|fleet|library|testing|app\/(geoip|http|metrics|watch))\//;
 const LIGHT = [
   "app/geoip/place_fields.ts",
-  "app/metrics/metrics_place.ts",
   "app/metrics/otlp_meter.ts",
   "fleet/usual_fleet.ts",
   "store/database/database.ts",

@@ -11,7 +11,7 @@ import type { ScanContext, ScanRequest } from "../app/scan/read_scan.ts";
 import { scanChoice, type ScanOptions } from "../app/scan/scan_choice.ts";
 import { randomSeed } from "../app/system_random.ts";
 import { findExclusions } from "../app/targets/find_targets.ts";
-import type { Lookups } from "../app/targets/name_lookup.ts";
+import type { Lookups } from "../app/names/name_lookup.ts";
 import type { Marks } from "../scan/setup/low_water_mark.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Spec } from "./spec.ts";

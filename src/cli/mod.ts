@@ -154,7 +154,7 @@ async function printHelp(
 }
 
 async function printVersion(): Promise<number> {
-  const { CONDITIONS_HERE, possibleEngines } = await import("../app/engines/engine_names.ts");
+  const { CONDITIONS_HERE, possibleEngines } = await import("../app/settings/engine_names.ts");
   const { version: { deno, v8 }, build: { os, arch } } = Deno;
   const engines = possibleEngines(CONDITIONS_HERE).join(", ");
   await print(

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { CallContext } from "../app/call_context.ts";
+import type { CallContext } from "../app/network/call_context.ts";
 import type { Command } from "../app/options/commands.ts";
 import type { Network } from "../net/network.ts";
 import { PROTOCOLS } from "../protocols/list.ts";

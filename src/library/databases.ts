@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { connectionEnvironment } from "../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../app/options/connection_environment.ts";
 import { InputError } from "../core/errors.ts";
 import type { Database } from "../store/database/database.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../store/database_location.ts";

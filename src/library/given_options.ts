@@ -5,7 +5,7 @@
  * @module
  */
 import type { Command } from "../app/options/commands.ts";
-import { PATH_IN_VALUE } from "../app/outputs/path_conflicts.ts";
+import { PATH_IN_VALUE } from "../app/options/path_conflicts.ts";
 import type { GivenOptions } from "../app/options/given_options.ts";
 import { camelCase, type Option, programName } from "../app/options/option.ts";
 import { optionsOf } from "../app/options/option_table.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { Interrupted } from "../app/interrupt_signals.ts";
-import { namesFile } from "../app/outputs/path_conflicts.ts";
+import { namesFile } from "../app/options/path_conflicts.ts";
 import { hasFileSuffix } from "../app/targets/watch_targets.ts";
 import { prepareWatch } from "../app/watch/prepare_watch.ts";
 import { readWatch } from "../app/watch/read_watch.ts";

@@ -1,7 +1,7 @@
 /**
  * query() of the library, on a simulated network.
  *
- * Covers src/app/query_endpoints.ts, src/app/system_random.ts and src/net/network.ts.
+ * Covers src/app/scan/query_endpoints.ts, src/app/system_random.ts and src/net/network.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";

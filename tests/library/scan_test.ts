@@ -1,7 +1,7 @@
 /**
  * scan() of the library, on a simulated network.
  *
- * Covers src/testing/simulated_network.ts, src/app/scan/read_scan.ts, src/app/call_context.ts,
+ * Covers src/testing/simulated_network.ts, src/app/scan/read_scan.ts, src/app/network/call_context.ts,
  * src/app/scan/locate_targets.ts and src/scan/setup/scan_id.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";

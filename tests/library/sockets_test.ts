@@ -1,7 +1,7 @@
 /**
  * The functions of the library over real sockets. They must close all sockets.
  *
- * Covers src/app/system_network.ts.
+ * Covers src/app/network/system_network.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../src/fleet/simulate/draw_fleet.ts";

@@ -13,7 +13,7 @@ import { allEndpoints } from "../../store/server_queries.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import { privateRanges } from "../../targets/shipped_lists.ts";
-import { connectionEnvironment } from "../databases/connection_environment.ts";
+import { connectionEnvironment } from "../options/connection_environment.ts";
 import { userPath } from "../environment.ts";
 import { type PreparedWatch, prepareWatch } from "../watch/prepare_watch.ts";
 import type { PreparedScan } from "../scan/prepare_scan.ts";

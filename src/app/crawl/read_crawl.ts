@@ -6,13 +6,13 @@
 import { InputError } from "../../core/errors.ts";
 import { MIN_REPROBE_MS } from "../../discovery/freshness.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { withoutSecrets } from "../databases/connection_environment.ts";
+import { withoutSecrets } from "../options/connection_environment.ts";
 import { namedPlace } from "../databases/select_servers.ts";
 import { watchMetricsSettings } from "../metrics/watch_metrics_settings.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { readOptions } from "../options/read_options.ts";
-import { readWebhook } from "../outputs/watch_webhook.ts";
+import { readWebhook } from "../watch/watch_webhook.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import type { ScanContext } from "../scan/read_scan.ts";
 import { withKeptContact } from "../targets/kept_contact.ts";

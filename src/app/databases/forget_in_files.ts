@@ -10,7 +10,7 @@ import { type IdentifyingFields, identityOf } from "../../store/rows/identity.ts
 import { EventSpool } from "../../watch/mod.ts";
 import { parseSpool } from "../../watch/webhook/spool_format.ts";
 import { userPath } from "../environment.ts";
-import { usualSpool } from "../outputs/watch_webhook.ts";
+import { usualSpool } from "../watch/watch_webhook.ts";
 
 /** A file with lines of forgotten servers. */
 export interface ForgottenInFile {

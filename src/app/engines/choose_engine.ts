@@ -12,7 +12,7 @@ import {
   FASTEST,
   type FfiConditions,
   missingFor,
-} from "./engine_names.ts";
+} from "../settings/engine_names.ts";
 import { openSocket } from "../../net/deno/udp_socket.ts";
 import type { SendThread } from "../../net/linux/thread/send_thread.ts";
 import type { SendGate } from "../../net/send_gate.ts";

@@ -7,12 +7,15 @@ import { type Endpoint, family, formatAddress } from "../../core/address.ts";
 import type { PortSocketOptions } from "../../net/port_socket.ts";
 import type { Targets } from "../../targets/compose.ts";
 import type { EngineConditions, Loaded } from "./choose_engine.ts";
-import { CONDITIONS_HERE, type EngineName } from "./engine_names.ts";
+import { CONDITIONS_HERE, type EngineName } from "../settings/engine_names.ts";
 import { countOf } from "../../core/quantities.ts";
-import type { ScanOptions } from "../scan/scan_choice.ts";
+import type { OptionsOf } from "../options/option_table.ts";
 
 /** The options of engines that write frames, and whether nothing is sent. */
-export type RouteOptions = Pick<ScanOptions, "interface" | "gatewayMac" | "sourceIp" | "dryRun">;
+export type RouteOptions = Pick<
+  OptionsOf<"scan">,
+  "interface" | "gatewayMac" | "sourceIp" | "dryRun"
+>;
 
 /** The environment of this process for the choice of an engine. It prompts for no permission, and a dry run sends nothing. */
 export function engineConditions(targets: Targets, options: RouteOptions): EngineConditions {

@@ -16,11 +16,11 @@ import { socketsFor } from "../../sweep/probe_window.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
 import type { Engine } from "./choose_engine.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import type { ScanOptions } from "../scan/scan_choice.ts";
+import type { OptionsOf } from "../options/option_table.ts";
 
 /** The options that decide which sockets are opened. */
 export interface SocketOptions
-  extends Pick<ScanOptions, "sourcePort" | "sourceIp" | "concurrency"> {
+  extends Pick<OptionsOf<"scan">, "sourcePort" | "sourceIp" | "concurrency"> {
   /** Number of sender threads. */
   readonly threads: number;
 }

@@ -23,7 +23,7 @@ import {
 import type { OptionsOf } from "../options/option_table.ts";
 import { type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
-import { streamLimits } from "../scan/scan_rates.ts";
+import { streamLimits } from "./scan_rates.ts";
 import { shortageLine } from "./send_error_lines.ts";
 import { randomBytes } from "../system_random.ts";
 import { nonceOf } from "../../scan/setup/random_numbers.ts";

@@ -22,7 +22,7 @@ import {
 } from "../../scan/lan/mod.ts";
 import { optOutCheck } from "../../targets/shipped_lists.ts";
 import type { WrittenPorts } from "../../targets/ports.ts";
-import { type CallContext, networkOf } from "../call_context.ts";
+import { type CallContext, networkOf } from "../network/call_context.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { localNetworks, sweptNetworks } from "./local_networks.ts";
 import { newScanId, randomBytes } from "../system_random.ts";

@@ -6,7 +6,7 @@
 import { systemClock } from "../../net/clock.ts";
 import type { ScanState } from "../../scan/setup/scan_state.ts";
 import { scanHealth } from "./health.ts";
-import type { MetricsPlace } from "./metrics_place.ts";
+import type { MetricsPlace } from "../settings/metrics_place.ts";
 import { metricsTrouble, serveMetrics } from "./metrics_server.ts";
 import { exportFamilies } from "./otlp.ts";
 import { otlpMeter } from "./otlp_meter.ts";

@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { Target } from "../../targets/parse.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import type { MetricsPlace } from "./metrics_place.ts";
+import type { MetricsPlace } from "../settings/metrics_place.ts";
 import { readProbeToken } from "./probe/probe_access.ts";
 
 /** The options of a watch that concern metrics. */

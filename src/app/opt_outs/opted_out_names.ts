@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
 import { type Range, rangeOfOne, unmapped } from "../../targets/ranges.ts";
 import { reason } from "../environment.ts";
-import type { Lookups } from "../targets/name_lookup.ts";
+import type { Lookups } from "../names/name_lookup.ts";
 
 /** Looks up the host names of an opt-out file. */
 export interface OptOutLookups extends Pick<Lookups, "resolve" | "findService"> {

@@ -5,7 +5,7 @@
  */
 import type { EventPosition } from "../../store/events/event_feed.ts";
 import { isTag, MAX_TAG } from "../../store/rows/server_tags.ts";
-import { type MetricsPlace, parseMetrics } from "../metrics/metrics_place.ts";
+import { type MetricsPlace, parseMetrics } from "../settings/metrics_place.ts";
 import {
   type HeaderSource,
   parseHeaderSource,

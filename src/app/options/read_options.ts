@@ -5,7 +5,7 @@
  */
 import type { Protocol } from "../../protocols/protocol.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
-import { checkFilesApart } from "../outputs/path_conflicts.ts";
+import { checkFilesApart } from "./path_conflicts.ts";
 import type { Command } from "./commands.ts";
 import type { GivenOptions } from "./given_options.ts";
 import { camelCase, dashed, type Option, textOf } from "./option.ts";

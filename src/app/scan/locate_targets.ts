@@ -6,12 +6,12 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
-import type { CallContext } from "../call_context.ts";
-import { connectionEnvironment } from "../databases/connection_environment.ts";
+import type { CallContext } from "../network/call_context.ts";
+import { connectionEnvironment } from "../options/connection_environment.ts";
 import type { DatabasePlan } from "../databases/database_plan.ts";
 import { readTextFile } from "../environment.ts";
 import { PartlyReadOptOuts } from "../opt_outs/opt_out_file.ts";
-import { refuseFiles } from "../outputs/path_conflicts.ts";
+import { refuseFiles } from "../options/path_conflicts.ts";
 import { orderDigest } from "../resume/scan_configuration.ts";
 import {
   composeTargets,
@@ -21,7 +21,7 @@ import {
   type NamedText,
   shardOf,
 } from "../targets/find_targets.ts";
-import { haveService } from "../targets/name_lookup.ts";
+import { haveService } from "../names/name_lookup.ts";
 import type { RescanOptions, RescanServers } from "../targets/rescan_targets.ts";
 import type { ScanRequest } from "./read_scan.ts";
 import type { ScanOptions } from "./scan_choice.ts";

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { pendingProbes } from "./scan_rates.ts";
+import { pendingProbes } from "../engines/scan_rates.ts";
 import type { Endpoint } from "../../core/address.ts";
 import { beganAt } from "../../scan/setup/scan_id.ts";
 import { newState, type ScanState } from "../../scan/setup/scan_state.ts";
 import type { SendGate } from "../../net/send_gate.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { isLater } from "../../sweep/mark_history.ts";
-import { connectionEnvironment } from "../databases/connection_environment.ts";
-import type { ScanDatabases } from "../databases/scan_databases.ts";
+import { connectionEnvironment } from "../options/connection_environment.ts";
+import type { ScanDatabases } from "./scan_databases.ts";
 import {
   type Capacity,
   capacityFor,
@@ -133,7 +133,7 @@ export async function openDatabases(
 ): Promise<ScanDatabases | undefined> {
   const { databases, files, resumed, report, context: { warn } } = scan;
   if (databases.places.length === 0) return undefined;
-  const loaded = await import("../databases/scan_databases.ts");
+  const loaded = await import("./scan_databases.ts");
   const stores = await loaded.ScanDatabases.open(databases, {
     spill: loaded.spillPath(files.outputs, scanId),
     report,

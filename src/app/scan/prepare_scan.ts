@@ -8,7 +8,7 @@ import type { Endpoint } from "../../core/address.ts";
 import type { Network } from "../../net/network.ts";
 import type { AdaptiveScan } from "../../scan/setup/adaptive_setup.ts";
 import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
-import { networkOf } from "../call_context.ts";
+import { networkOf } from "../network/call_context.ts";
 import { chooseEngine, type Engine, spareThreads } from "../engines/choose_engine.ts";
 import { engineConditions } from "../engines/load_engines.ts";
 import type { OptionForm } from "../options/given_options.ts";
@@ -20,7 +20,7 @@ import { type Plan, type PlanInput, planScan } from "../targets/scan_plan.ts";
 import { type LocatedTargets, locateTargets } from "./locate_targets.ts";
 import type { ScanRequest } from "./read_scan.ts";
 import { scanSelection } from "./scan_choice.ts";
-import { type ChosenLimits, fastest, scanLimits } from "./scan_rates.ts";
+import { type ChosenLimits, fastest, scanLimits } from "../engines/scan_rates.ts";
 
 /** A scan that is ready to run. Each value was computed once, and its stages take their parts. */
 export interface PreparedScan extends ScanRequest, LocatedTargets {

@@ -17,14 +17,14 @@ import type {
 } from "../../scan/setup/scan_setup.ts";
 import type { ScanState } from "../../scan/setup/scan_state.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import type { ScanDatabases } from "../databases/scan_databases.ts";
+import type { ScanDatabases } from "./scan_databases.ts";
 import { localAddress, openPortSockets } from "../engines/scan_sockets.ts";
 import { writeTextFile } from "../environment.ts";
 import type { WrittenDatabase } from "../metrics/scan_metrics.ts";
 import { otlpMeter } from "../metrics/otlp_meter.ts";
 import { formatConfig } from "../options/config_file.ts";
 import { closeOutputs } from "../outputs/open_outputs.ts";
-import { checkWritten } from "../outputs/path_conflicts.ts";
+import { checkWritten } from "../options/path_conflicts.ts";
 import { SoftwareTally } from "../outputs/software_tally.ts";
 import { randomBytes } from "../system_random.ts";
 import {

@@ -16,7 +16,7 @@ import type {
 } from "../../scan/setup/scan_setup.ts";
 import { isLater } from "../../sweep/mark_history.ts";
 import { optOutCheck, optOutFilter } from "../../targets/shipped_lists.ts";
-import type { EngineChoice } from "../engines/engine_names.ts";
+import type { EngineChoice } from "../settings/engine_names.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { chosenVerify, type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";

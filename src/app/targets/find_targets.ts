@@ -37,7 +37,7 @@ import {
   noteRefused,
   RefusedName,
   reportMissing,
-} from "./name_lookup.ts";
+} from "../names/name_lookup.ts";
 import type { KnownServer, RescanServers } from "./rescan_targets.ts";
 import {
   neverProbedRanges,

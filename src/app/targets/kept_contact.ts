@@ -7,7 +7,7 @@
 import { nodeFs, nodePath } from "../../core/node_modules.ts";
 import { InputError } from "../../core/errors.ts";
 import { LINE_END, withLocation } from "../../targets/parse.ts";
-import type { CallContext } from "../call_context.ts";
+import type { CallContext } from "../network/call_context.ts";
 import { reason } from "../environment.ts";
 import { CONTACT } from "../options/domain_value_types.ts";
 import type { GivenOptions } from "../options/given_options.ts";

@@ -6,7 +6,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { CallContext } from "../call_context.ts";
+import type { CallContext } from "../network/call_context.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { countOf } from "../../core/quantities.ts";

@@ -16,7 +16,7 @@ import { neverProbedReason } from "../../targets/shipped_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
 import { type StoredState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { OUTPUT_FORMAT_LIST } from "../outputs/output_formats.ts";
-import { locate } from "./locate_server.ts";
+import { locate } from "../names/locate_server.ts";
 import {
   located,
   lookUpEach,
@@ -25,7 +25,7 @@ import {
   noteRefused,
   RefusedName,
   reportMissing,
-} from "./name_lookup.ts";
+} from "../names/name_lookup.ts";
 import { readServerRows } from "./servers_in_files.ts";
 import { countOf } from "../../core/quantities.ts";
 import { brokenCellReporter } from "../databases/broken_cells.ts";

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { CallContext } from "../call_context.ts";
-import { withoutSecrets } from "../databases/connection_environment.ts";
-import type { DatabaseContext } from "../databases/watch_databases.ts";
+import type { CallContext } from "../network/call_context.ts";
+import { withoutSecrets } from "../options/connection_environment.ts";
+import type { DatabaseContext } from "./watch_databases.ts";
 import {
   type WatchMetricsSettings,
   watchMetricsSettings,
@@ -15,7 +15,7 @@ import type { GivenOptions } from "../options/given_options.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { readOptions } from "../options/read_options.ts";
 import { withKeptContact } from "../targets/kept_contact.ts";
-import { readWebhook, type WebhookSetup } from "../outputs/watch_webhook.ts";
+import { readWebhook, type WebhookSetup } from "./watch_webhook.ts";
 
 /** What a watch uses besides its options. */
 export interface WatchContext extends CallContext, Omit<DatabaseContext, "clock"> {}

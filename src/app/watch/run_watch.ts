@@ -19,7 +19,7 @@ import {
   withEventLimit,
 } from "../../watch/mod.ts";
 import { AddressSignals } from "../../scan/tables/address_signals.ts";
-import { connectionEnvironment } from "../databases/connection_environment.ts";
+import { connectionEnvironment } from "../options/connection_environment.ts";
 import { keepPruned } from "../databases/prune.ts";
 import { keepRolledUp } from "../databases/roll_up_databases.ts";
 import {
@@ -30,9 +30,9 @@ import {
 import { probedEndpoints, serveWatch, type WatchServer } from "../metrics/serve_watch.ts";
 import { formatConfig } from "../options/config_file.ts";
 import type { CrawlStatus } from "../../watch/crawl_loop.ts";
-import { openWebhook, type WebhookSetup } from "../outputs/watch_webhook.ts";
+import { openWebhook, type WebhookSetup } from "./watch_webhook.ts";
 import { findAddedServers } from "../targets/added_servers.ts";
-import { MovedNames } from "../targets/moved_names.ts";
+import { MovedNames } from "../names/moved_names.ts";
 import { readChangedOptOuts } from "../opt_outs/changed_opt_outs.ts";
 import type { PreparedWatch } from "./prepare_watch.ts";
 

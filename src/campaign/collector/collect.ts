@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type CallContext, networkOf } from "../../app/call_context.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { type CallContext, networkOf } from "../../app/network/call_context.ts";
+import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import { fileChangeOf } from "../../app/databases/file_change.ts";
 import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
 import type { OptionsOf } from "../../app/options/option_table.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { queriedProtocolsOf } from "../../app/databases/scan_databases.ts";
+import { queriedProtocolsOf } from "../../app/scan/scan_databases.ts";
 import { formatConfig } from "../../app/options/config_file.ts";
 import { type ReadingContext, readOptions } from "../../app/options/read_options.ts";
 import { orderDigest } from "../../app/resume/scan_configuration.ts";

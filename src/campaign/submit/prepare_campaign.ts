@@ -4,14 +4,14 @@
  *
  * @module
  */
-import { type CallContext, networkOf } from "../../app/call_context.ts";
+import { type CallContext, networkOf } from "../../app/network/call_context.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import type { OptionsOf } from "../../app/options/option_table.ts";
 import { readOptions } from "../../app/options/read_options.ts";
 import { locateTargets } from "../../app/scan/locate_targets.ts";
 import type { ScanContext } from "../../app/scan/read_scan.ts";
 import { type ScanChoice, scanChoice, scanSelection } from "../../app/scan/scan_choice.ts";
-import { type ChosenLimits, scanLimits } from "../../app/scan/scan_rates.ts";
+import { type ChosenLimits, scanLimits } from "../../app/engines/scan_rates.ts";
 import { newScanId, randomSeed } from "../../app/system_random.ts";
 import { composeTargets, type NamedTargets } from "../../app/targets/find_targets.ts";
 import { requireContact, requirePermission } from "../../app/targets/require_permission.ts";

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { networkOf } from "../../app/call_context.ts";
+import { networkOf } from "../../app/network/call_context.ts";
 import { locateTargets } from "../../app/scan/locate_targets.ts";
-import { scanLimits } from "../../app/scan/scan_rates.ts";
+import { scanLimits } from "../../app/engines/scan_rates.ts";
 import { FieldError, integer, objectOf, parseJson, text } from "../../core/checked_json.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Address } from "../../core/address.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { numbersOf } from "../../app/databases/scan_databases.ts";
+import { numbersOf } from "../../app/scan/scan_databases.ts";
 import type { ScanResult } from "../../app/scan/run_scan.ts";
 import { countOf } from "../../core/quantities.ts";
 import { untilOpen } from "../../net/send_gate.ts";

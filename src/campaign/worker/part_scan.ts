@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { numbersOf } from "../../app/databases/scan_databases.ts";
+import { numbersOf } from "../../app/scan/scan_databases.ts";
 import { prepareScan } from "../../app/scan/prepare_scan.ts";
 import type { ScanRequest } from "../../app/scan/read_scan.ts";
 import { type RunOptions, runPreparedScan, type ScanResult } from "../../app/scan/run_scan.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { brokenCellReporter } from "../../app/databases/broken_cells.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";

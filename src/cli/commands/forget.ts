@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import {
   findServersToForget,
   forgetServers,

@@ -11,7 +11,7 @@ import { countObservations, historyOf, type Observation } from "../../store/hist
 import { withDatabaseErrors } from "../../store/store.ts";
 import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queries.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import { fileChangeOf } from "../../app/databases/file_change.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";

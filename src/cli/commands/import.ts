@@ -23,18 +23,18 @@ import type { OptionsOf } from "../../app/options/option_table.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { reportLine } from "../term/console.ts";
 import { type JsonResult, printResult } from "../term/json_results.ts";
-import { resolveName, serviceFinder } from "../../app/targets/dns_lookup.ts";
+import { resolveName, serviceFinder } from "../../app/names/dns_lookup.ts";
 import {
   type ImportedName,
   nameInLine,
   resolveImportedName,
-} from "../../app/targets/imported_names.ts";
-import { type Lookups, LOOKUPS_AT_ONCE } from "../../app/targets/name_lookup.ts";
+} from "../../app/names/imported_names.ts";
+import { type Lookups, LOOKUPS_AT_ONCE } from "../../app/names/name_lookup.ts";
 import { openRowFile, stored, tagTexts } from "../../app/targets/servers_in_files.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { decodeTextStream, oneLine } from "../../core/text.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 
 /** Number of servers that are written in one transaction. */
 const BATCH = 500;

@@ -11,7 +11,7 @@ import { reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 
 /** Runs `prune`; returns the exit code. */
 export async function runPrune(call: CommandCall): Promise<number> {

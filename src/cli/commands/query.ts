@@ -23,7 +23,7 @@ import {
   type QueryRequest,
   readQuery,
   recordsOf,
-} from "../../app/query_endpoints.ts";
+} from "../../app/scan/query_endpoints.ts";
 import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
 import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
 import { versionsWith } from "../../classify/game_versions.ts";

@@ -9,7 +9,7 @@ import { jsonText } from "../../sinks/json.ts";
 import { type ListedParts, listedParts } from "../../store/parts/part_list.ts";
 import { countScans, newestScans, scanName, type StoredScan } from "../../store/scans/scan_list.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts";

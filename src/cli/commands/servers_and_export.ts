@@ -9,7 +9,7 @@ import type { Sink } from "../../sinks/sink.ts";
 import type { WholeFile } from "../../sinks/whole_files.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { connectionEnvironment } from "../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
 import { placeLookup, readGeoipFiles } from "../../app/geoip/places.ts";
 import { EXIT } from "../../app/exit_codes.ts";

@@ -5,7 +5,7 @@
  */
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { ago } from "../../app/databases/select_servers.ts";
-import { webhookSummary } from "../../app/outputs/watch_webhook.ts";
+import { webhookSummary } from "../../app/watch/watch_webhook.ts";
 import type { CrawlStatus, DiscoveryCounts } from "../../watch/crawl_loop.ts";
 import type { WatchCounts, WatchRules, Webhook } from "../../watch/mod.ts";
 

@@ -4,7 +4,7 @@ import { formatConfig } from "../../../src/app/options/config_file.ts";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { onInterrupt } from "../../../src/app/interrupt_signals.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { WatchDatabases } from "../../../src/app/databases/watch_databases.ts";
+import { WatchDatabases } from "../../../src/app/watch/watch_databases.ts";
 import { parseAddress } from "../../../src/core/address.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";

@@ -13,7 +13,7 @@ import { writeObservations } from "../../../src/store/writers/observation_rows.t
 import { startOf } from "../../../src/store/uptime/rollup_hours.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { Store } from "../../../src/store/store.ts";
-import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
 import { all, postgresTest } from "../../store/databases.ts";
 import { record, scanId, watchId } from "../../store/records.ts";
 

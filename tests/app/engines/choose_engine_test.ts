@@ -1,7 +1,7 @@
 /**
  * The engine that a scan uses, and the messages about it.
  *
- * Covers src/app/engines/.
+ * Covers src/app/engines/ and src/app/settings/engine_names.ts.
  */
 import {
   assert,
@@ -20,7 +20,7 @@ import {
   type EngineChoice,
   type EngineName,
   ENGINES,
-} from "../../../src/app/engines/engine_names.ts";
+} from "../../../src/app/settings/engine_names.ts";
 import { summary } from "../../../src/cli/term/scan_summary.ts";
 import { codeList, sendErrorLine } from "../../../src/app/engines/send_error_lines.ts";
 import { InputError } from "../../../src/core/errors.ts";

@@ -1,8 +1,8 @@
-/** Covers src/app/metrics/. */
+/** Covers src/app/metrics/ and src/app/settings/metrics_place.ts. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { VERSION } from "../../../src/app/metrics/build_info.ts";
 import { Histogram, prometheusText } from "../../../src/app/metrics/prometheus_text.ts";
-import { parseMetrics } from "../../../src/app/metrics/metrics_place.ts";
+import { parseMetrics } from "../../../src/app/settings/metrics_place.ts";
 import { type MetricsSources, serveMetrics } from "../../../src/app/metrics/metrics_server.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { type MeasuredWatch, WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";

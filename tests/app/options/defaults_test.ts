@@ -10,7 +10,7 @@ import { camelCase } from "../../../src/app/options/option.ts";
 import { OPTIONS, optionsOf } from "../../../src/app/options/option_table.ts";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
-import { scanLimits, streamLimits } from "../../../src/app/scan/scan_rates.ts";
+import { scanLimits, streamLimits } from "../../../src/app/engines/scan_rates.ts";
 import { protocolsOf } from "../../../src/app/settings/chosen_protocols.ts";
 import { DEFAULTS } from "../../../src/app/settings/defaults.ts";
 import { textFor } from "../../../src/app/options/protocol_help.ts";

@@ -16,7 +16,7 @@ import type { ScanOptions } from "../../../src/library/scan_options.ts";
 import { budgetProbes, passProbes } from "../../../src/scan/setup/adaptive_setup.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
-import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
 import { Store } from "../../../src/store/store.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { networkOf } from "../../../src/targets/parts.ts";

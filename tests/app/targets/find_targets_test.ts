@@ -11,14 +11,14 @@ import { planScan } from "../../../src/app/targets/scan_plan.ts";
 import { requirePermission } from "../../../src/app/targets/require_permission.ts";
 import { clockTime } from "../../../src/core/quantities.ts";
 import { scanChoice, scanSelection } from "../../../src/app/scan/scan_choice.ts";
-import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
+import { scanLimits } from "../../../src/app/engines/scan_rates.ts";
 import {
   composeTargets,
   findTargets,
   type NamedTargets,
   type TargetInput,
 } from "../../../src/app/targets/find_targets.ts";
-import { type Lookups, MistakenName } from "../../../src/app/targets/name_lookup.ts";
+import { type Lookups, MistakenName } from "../../../src/app/names/name_lookup.ts";
 import { requestedName } from "../../../src/scan/setup/requested_names.ts";
 import { parseTargets } from "../../../src/targets/parse.ts";
 import type { Range } from "../../../src/targets/ranges.ts";

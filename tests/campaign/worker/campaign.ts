@@ -1,5 +1,5 @@
 /** Campaigns of tests on a real NATS server, their workers, and what these publish. */
-import { systemNetwork } from "../../../src/app/system_network.ts";
+import { systemNetwork } from "../../../src/app/network/system_network.ts";
 import { type LeaseValue, parseLeaseValue } from "../../../src/campaign/lease_value.ts";
 import { LEASES, parseResultSubject, RESULTS } from "../../../src/campaign/names.ts";
 import { type Broker, connectBroker } from "../../../src/campaign/nats/connection.ts";

@@ -1,10 +1,10 @@
 /** The query command over real connections, on loopback. */
 import { assertEquals, assertStringIncludes, fail } from "@std/assert";
 import { parseAddress } from "../../../src/core/address.ts";
-import { locate } from "../../../src/app/targets/locate_server.ts";
-import { serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
+import { locate } from "../../../src/app/names/locate_server.ts";
+import { serviceFinder } from "../../../src/app/names/dns_lookup.ts";
 import { announceWait } from "../../../src/cli/commands/query.ts";
-import { readQuery } from "../../../src/app/query_endpoints.ts";
+import { readQuery } from "../../../src/app/scan/query_endpoints.ts";
 import { readArgs, typedNames } from "../../../src/cli/options/parse_arguments.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import * as slp from "../../../src/protocols/slp/mod.ts";

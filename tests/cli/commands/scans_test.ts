@@ -1,4 +1,4 @@
-/** Covers src/cli/commands/scans.ts, src/app/databases/scan_heartbeat.ts and src/store/scans/. */
+/** Covers src/cli/commands/scans.ts, src/app/scan/scan_heartbeat.ts and src/store/scans/. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { scanLines } from "../../../src/cli/commands/scans.ts";
 import type { Database } from "../../../src/store/database/database.ts";

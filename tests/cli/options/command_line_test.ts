@@ -4,7 +4,7 @@ import { camelCase } from "../../../src/app/options/option.ts";
 import { optionsOf } from "../../../src/app/options/option_table.ts";
 import { readCommandLine } from "../command_line.ts";
 import { scanChoice, scanInterviews } from "../../../src/app/scan/scan_choice.ts";
-import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
+import { scanLimits } from "../../../src/app/engines/scan_rates.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { COMMAND_NAMES } from "../../../src/app/options/commands.ts";
 

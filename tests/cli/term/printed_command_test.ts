@@ -1,6 +1,6 @@
 /** Also covers src/cli/term/omitted_lines.ts and src/cli/term/scan_continuation.ts. */
 import { assert, assertEquals } from "@std/assert";
-import { withoutSecrets } from "../../../src/app/databases/connection_environment.ts";
+import { withoutSecrets } from "../../../src/app/options/connection_environment.ts";
 import { planDatabases } from "../../../src/app/databases/database_plan.ts";
 import type { GivenOptions } from "../../../src/app/options/given_options.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";

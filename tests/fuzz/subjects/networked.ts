@@ -3,7 +3,7 @@ import { acceptsGzip } from "../../../src/app/http/accepts_gzip.ts";
 import { hasBearerToken } from "../../../src/app/http/bearer_token.ts";
 import { isLoopbackName } from "../../../src/app/http/loopback_names.ts";
 import { RequestReader } from "../../../src/app/http/request_reader.ts";
-import { parseMetrics } from "../../../src/app/metrics/metrics_place.ts";
+import { parseMetrics } from "../../../src/app/settings/metrics_place.ts";
 import { parseProbeTarget } from "../../../src/app/metrics/probe/probe_targets.ts";
 import { CollectedCampaign } from "../../../src/campaign/collector/collected_campaign.ts";
 import { readRows } from "../../../src/campaign/collector/read_rows.ts";

@@ -4,7 +4,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { pruneOnce } from "../../../src/app/databases/prune.ts";
-import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";

@@ -13,7 +13,7 @@ import { parseTarget, type Target } from "../../../targets/parse.ts";
 import { AddressSet, type Range } from "../../../targets/ranges.ts";
 import type { WatchedServer } from "../../../watch/mod.ts";
 import type { Service } from "../../../targets/srv.ts";
-import { lookUpName, type Lookups } from "../../targets/name_lookup.ts";
+import { lookUpName, type Lookups } from "../../names/name_lookup.ts";
 
 /** A target of a client: an endpoint, or a name that is still to be resolved. */
 export type ProbeTarget = Endpoint | { readonly name: string; readonly port: number };

@@ -4,7 +4,7 @@
  * @module
  */
 import { redactUrl } from "../../../core/redact.ts";
-import { withoutPassword } from "../../databases/connection_environment.ts";
+import { withoutPassword } from "../connection_environment.ts";
 import { CAMPAIGN_COMMANDS } from "../campaign_commands.ts";
 import type { OptionGroup } from "../option.ts";
 import {

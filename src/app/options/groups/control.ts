@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { withoutPassword } from "../../databases/connection_environment.ts";
+import { withoutPassword } from "../connection_environment.ts";
 import { redactUrl } from "../../../core/redact.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
 import { EVENT_KINDS } from "../../../store/events/watch_event.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withoutPassword } from "../../databases/connection_environment.ts";
+import { withoutPassword } from "../connection_environment.ts";
 import { PLACE_FIELDS } from "../../geoip/place_fields.ts";
 import { OUTPUT_FORMATS } from "../../outputs/output_formats.ts";
 import { ROW_ORDERS } from "../../outputs/sorting_sink.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ENGINE_CHOICES } from "../../engines/engine_names.ts";
+import { ENGINE_CHOICES } from "../../settings/engine_names.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
 import { STREAM_LIMITS } from "../../../net/stream_link.ts";
 import { DEFAULT_SPEED, LOOPBACK_SPEED } from "../../settings/defaults.ts";

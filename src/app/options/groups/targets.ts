@@ -4,7 +4,7 @@
  * @module
  */
 import { tidyText } from "../../../core/text.ts";
-import { withoutPassword } from "../../databases/connection_environment.ts";
+import { withoutPassword } from "../connection_environment.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
 import {
   BUDGET,

@@ -5,7 +5,7 @@
  */
 import type { PreparedCampaign } from "../../../campaign/submit/prepare_campaign.ts";
 import { DEFAULT_SLOTS } from "../../../app/options/groups/campaign.ts";
-import { rateOf } from "../../../app/scan/scan_rates.ts";
+import { rateOf } from "../../../app/engines/scan_rates.ts";
 import { maxSent } from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import { portList } from "../../../targets/ports.ts";

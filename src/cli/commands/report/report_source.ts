@@ -6,7 +6,7 @@
 import { InputError } from "../../../core/errors.ts";
 import { nodePath } from "../../../core/node_modules.ts";
 import { brokenCellReporter } from "../../../app/databases/broken_cells.ts";
-import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../../app/options/connection_environment.ts";
 import { readServerRows } from "../../../app/targets/servers_in_files.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../../store/database_location.ts";
 import { readStore } from "../../../store/open_store.ts";

@@ -5,7 +5,7 @@
  */
 import { sweptProtocols } from "../../../protocols/list.ts";
 import type { ScanSelection } from "../../../scan/setup/scan_setup.ts";
-import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
+import type { ChosenLimits } from "../../../app/engines/scan_rates.ts";
 
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import { portList } from "../../../targets/ports.ts";

@@ -16,7 +16,7 @@ import type { Engine } from "../../../app/engines/choose_engine.ts";
 import { maxSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
-import { type ChosenLimits, pendingProbes } from "../../../app/scan/scan_rates.ts";
+import { type ChosenLimits, pendingProbes } from "../../../app/engines/scan_rates.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { adaptivePortsText, adaptiveRows, isAdaptive, wholeSeconds } from "./adaptive_plan_text.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ChosenLimits } from "../../../app/scan/scan_rates.ts";
+import type { ChosenLimits } from "../../../app/engines/scan_rates.ts";
 import { maxSent, type Plan } from "../../../app/targets/scan_plan.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { portList } from "../../../targets/ports.ts";

@@ -5,7 +5,7 @@
  */
 import { nodePath } from "../../../core/node_modules.ts";
 import { quoteWord } from "../../../app/environment.ts";
-import { connectionEnvironment } from "../../../app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../../app/options/connection_environment.ts";
 import { namedPlace } from "../../../app/databases/select_servers.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
 import { readGeoipFiles } from "../../../app/geoip/places.ts";

@@ -9,9 +9,9 @@ import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { ScanLimits } from "../../scan/setup/scan_setup.ts";
 import type { Targets } from "../../targets/compose.ts";
-import type { EngineName } from "../engines/engine_names.ts";
+import type { EngineName } from "../settings/engine_names.ts";
 import { DEFAULTS, defaultSpeed } from "../settings/defaults.ts";
-import type { ScanOptions } from "./scan_choice.ts";
+import type { OptionsOf } from "../options/option_table.ts";
 import { family } from "../../core/address.ts";
 
 /** The limits of a scan that do not depend on free descriptors. */
@@ -21,9 +21,9 @@ export type ChosenLimits =
 
 /** The options from which limits are computed. */
 export type LimitOptions =
-  & Pick<ScanOptions, "rate" | "bandwidth" | "netRate" | "hostRate">
-  & Pick<ScanOptions, "cooldown" | "retries" | "timeout" | "concurrency">
-  & Partial<Pick<ScanOptions, "maxResults" | "maxRuntime">>;
+  & Pick<OptionsOf<"scan">, "rate" | "bandwidth" | "netRate" | "hostRate">
+  & Pick<OptionsOf<"scan">, "cooldown" | "retries" | "timeout" | "concurrency">
+  & Partial<Pick<OptionsOf<"scan">, "maxResults" | "maxRuntime">>;
 
 /** The limits, with cautious defaults for the targets. Of a rate and a bandwidth, the lower one applies. */
 export function scanLimits(

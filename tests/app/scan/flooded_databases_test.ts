@@ -1,9 +1,9 @@
 /** Servers whose replies were lost in a flood, in databases. */
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
-import { connectionEnvironment } from "../../../src/app/databases/connection_environment.ts";
+import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
 import { planDatabases } from "../../../src/app/databases/database_plan.ts";
-import { ScanDatabases } from "../../../src/app/databases/scan_databases.ts";
+import { ScanDatabases } from "../../../src/app/scan/scan_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";

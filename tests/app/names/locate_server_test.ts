@@ -1,8 +1,8 @@
 /** The endpoints and protocols that `query` uses, with a fake name server. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { formatEndpoint, parseAddress } from "../../../src/core/address.ts";
-import { locate } from "../../../src/app/targets/locate_server.ts";
-import type { Lookups } from "../../../src/app/targets/name_lookup.ts";
+import { locate } from "../../../src/app/names/locate_server.ts";
+import type { Lookups } from "../../../src/app/names/name_lookup.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import type { Service } from "../../../src/targets/srv.ts";

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { systemClock } from "../net/clock.ts";
-import { denoDialer } from "../net/deno/tcp_dialer.ts";
-import { openGroupSocket, openLinkSocket, openSocket } from "../net/deno/udp_socket.ts";
-import type { Network } from "../net/network.ts";
-import type { Protocol } from "../protocols/protocol.ts";
-import { resolveName, serviceFinder } from "./targets/dns_lookup.ts";
-import { OptOutFile } from "./opt_outs/opt_out_file.ts";
+import { systemClock } from "../../net/clock.ts";
+import { denoDialer } from "../../net/deno/tcp_dialer.ts";
+import { openGroupSocket, openLinkSocket, openSocket } from "../../net/deno/udp_socket.ts";
+import type { Network } from "../../net/network.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import { resolveName, serviceFinder } from "../names/dns_lookup.ts";
+import { OptOutFile } from "../opt_outs/opt_out_file.ts";
 
 /** Options of the network of this machine. */
 export interface SystemNetworkOptions {

@@ -34,12 +34,12 @@ import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
-import type { DatabasePlan } from "./database_plan.ts";
-import { type FileChange, fileChangeOf } from "./file_change.ts";
+import type { DatabasePlan } from "../databases/database_plan.ts";
+import { type FileChange, fileChangeOf } from "../databases/file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
-import { prunedLine, pruneOnce } from "./prune.ts";
-import type { ScanChoice, ScanOptions } from "../scan/scan_choice.ts";
-import { lossCounters } from "../scan/scan_status.ts";
+import { prunedLine, pruneOnce } from "../databases/prune.ts";
+import type { ScanChoice, ScanOptions } from "./scan_choice.ts";
+import { lossCounters } from "./scan_status.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
 
 /** Maximum size of a spill file, bytes, and how long the end of a scan waits for its database. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { InputError } from "../core/errors.ts";
-import type { Network, OptOutList } from "../net/network.ts";
-import type { ReadingContext } from "./options/read_options.ts";
+import { InputError } from "../../core/errors.ts";
+import type { Network, OptOutList } from "../../net/network.ts";
+import type { ReadingContext } from "../options/read_options.ts";
 import { systemNetwork } from "./system_network.ts";
 
 /** What is used besides options: the terminal of a command, or the functions of a program. */

@@ -12,10 +12,10 @@ import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { parseTargets } from "../../targets/parse.ts";
 import { quoteWord, userPath, writeRefusal } from "../environment.ts";
 import { configurationPath } from "../opt_outs/opt_out_file.ts";
-import { type Command, COMMANDS } from "../options/commands.ts";
-import type { GivenOptions } from "../options/given_options.ts";
-import type { Option } from "../options/option.ts";
-import { optionsOf } from "../options/option_table.ts";
+import { type Command, COMMANDS } from "./commands.ts";
+import type { GivenOptions } from "./given_options.ts";
+import type { Option } from "./option.ts";
+import { optionsOf } from "./option_table.ts";
 
 /** A file that a command reads or writes. */
 interface NamedFile {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { MovedNames } from "../../../src/app/targets/moved_names.ts";
+import { MovedNames } from "../../../src/app/names/moved_names.ts";
 import { type Address, formatEndpoint, parseAddress } from "../../../src/core/address.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import type { Service } from "../../../src/targets/srv.ts";

@@ -1,12 +1,12 @@
-/** Covers src/app/scan/scan_rates.ts. */
+/** Covers src/app/engines/scan_rates.ts. */
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
-import { pendingProbes, wireSize } from "../../../src/app/scan/scan_rates.ts";
+import { pendingProbes, wireSize } from "../../../src/app/engines/scan_rates.ts";
 import { scanChoice } from "../../../src/app/scan/scan_choice.ts";
-import { scanLimits } from "../../../src/app/scan/scan_rates.ts";
+import { scanLimits } from "../../../src/app/engines/scan_rates.ts";
 import { compose } from "../../../src/targets/compose.ts";
 import { parseTarget } from "../../../src/targets/parse.ts";
-import type { EngineName } from "../../../src/app/engines/engine_names.ts";
+import type { EngineName } from "../../../src/app/settings/engine_names.ts";
 
 /** The limits that result from options. */
 function limitsOf(target: string, ...args: string[]) {

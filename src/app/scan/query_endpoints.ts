@@ -3,24 +3,24 @@
  *
  * @module
  */
-import { anyAddress, type Network } from "../net/network.ts";
-import { Shortage } from "../net/file_descriptors.ts";
-import type { InputError } from "../core/errors.ts";
-import type { ServerRecord } from "../core/record.ts";
-import { withoutPlayers } from "../protocols/declared_facts.ts";
-import { type QueriedServer, queryServer } from "../scan/query_server.ts";
-import { shortageLine } from "./engines/send_error_lines.ts";
-import { streamLimits } from "./scan/scan_rates.ts";
-import { type CallContext, networkOf } from "./call_context.ts";
-import type { GivenOptions } from "./options/given_options.ts";
-import type { OptionsOf } from "./options/option_table.ts";
-import { readOptions } from "./options/read_options.ts";
-import { chosenVerify, protocolsOf } from "./settings/chosen_protocols.ts";
-import { type EndpointProtocols, locate, type Located } from "./targets/locate_server.ts";
-import { lookUpEach, MissingName, RefusedName, reportMissing } from "./targets/name_lookup.ts";
-import { DEFAULTS } from "./settings/defaults.ts";
-import { newScanId, randomBytes } from "./system_random.ts";
-import { nonceOf } from "../scan/setup/random_numbers.ts";
+import { anyAddress, type Network } from "../../net/network.ts";
+import { Shortage } from "../../net/file_descriptors.ts";
+import type { InputError } from "../../core/errors.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
+import { type QueriedServer, queryServer } from "../../scan/query_server.ts";
+import { shortageLine } from "../engines/send_error_lines.ts";
+import { streamLimits } from "../engines/scan_rates.ts";
+import { type CallContext, networkOf } from "../network/call_context.ts";
+import type { GivenOptions } from "../options/given_options.ts";
+import type { OptionsOf } from "../options/option_table.ts";
+import { readOptions } from "../options/read_options.ts";
+import { chosenVerify, protocolsOf } from "../settings/chosen_protocols.ts";
+import { type EndpointProtocols, locate, type Located } from "../names/locate_server.ts";
+import { lookUpEach, MissingName, RefusedName, reportMissing } from "../names/name_lookup.ts";
+import { DEFAULTS } from "../settings/defaults.ts";
+import { newScanId, randomBytes } from "../system_random.ts";
+import { nonceOf } from "../../scan/setup/random_numbers.ts";
 
 /** A query whose options were read. Nothing is looked up or opened yet. */
 export interface QueryRequest {

@@ -23,7 +23,7 @@ import {
 } from "../../watch/mod.ts";
 import { readTextFile, reason, userPath } from "../environment.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import { readHeaders, readSecret, readUrl } from "./webhook_secrets.ts";
+import { readHeaders, readSecret, readUrl } from "../outputs/webhook_secrets.ts";
 import { configurationPath } from "../opt_outs/opt_out_file.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 

@@ -1,6 +1,6 @@
-/** Covers src/app/outputs/path_conflicts.ts, and fileKey() of src/sinks/file_identity.ts. */
+/** Covers src/app/options/path_conflicts.ts, and fileKey() of src/sinks/file_identity.ts. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { checkFilesApart } from "../../../src/app/outputs/path_conflicts.ts";
+import { checkFilesApart } from "../../../src/app/options/path_conflicts.ts";
 import { dashed } from "../../../src/app/options/option.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { main } from "../../../src/cli/mod.ts";

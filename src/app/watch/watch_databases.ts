@@ -19,8 +19,8 @@ import type { Range } from "../../targets/ranges.ts";
 import { Journal, type WatchCounts, type WatchEvent, type WatchRules } from "../../watch/mod.ts";
 import { type Interrupt, Interrupted } from "../interrupt_signals.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import { connectionEnvironment } from "./connection_environment.ts";
-import { checkFile, type FileChange, fileChangeOf } from "./file_change.ts";
+import { connectionEnvironment } from "../options/connection_environment.ts";
+import { checkFile, type FileChange, fileChangeOf } from "../databases/file_change.ts";
 import { countOf } from "../../core/quantities.ts";
 
 /** How long the end of a watch waits for an unavailable database, milliseconds. */

@@ -4,7 +4,7 @@
  */
 import { assertEquals, assertThrows } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
-import { namesFile, refuseFiles } from "../../../src/app/outputs/path_conflicts.ts";
+import { namesFile, refuseFiles } from "../../../src/app/options/path_conflicts.ts";
 import { checkpointPlace } from "../../../src/app/resume/open_with_checkpoint.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { outputPaths, planOutputs } from "../../../src/app/outputs/plan_outputs.ts";

@@ -1,7 +1,7 @@
-/** Covers src/app/targets/imported_names.ts. */
+/** Covers src/app/names/imported_names.ts. */
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { nameInLine, resolveImportedName } from "../../../src/app/targets/imported_names.ts";
-import type { Lookups } from "../../../src/app/targets/name_lookup.ts";
+import { nameInLine, resolveImportedName } from "../../../src/app/names/imported_names.ts";
+import type { Lookups } from "../../../src/app/names/name_lookup.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { run, SCAN } from "../../cli/program.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { protocolHint, serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
+import { protocolHint, serviceFinder } from "../../../src/app/names/dns_lookup.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { type ServiceRecord, unusableServices } from "../../../src/targets/srv.ts";
 import { type DnsAnswer, openDns } from "../../fakes/dns.ts";

@@ -6,9 +6,9 @@ import {
   formatEndpoint,
   parseAddress,
 } from "../../../src/core/address.ts";
-import { locate } from "../../../src/app/targets/locate_server.ts";
-import { lookUpName, type Lookups } from "../../../src/app/targets/name_lookup.ts";
-import { serviceFinder } from "../../../src/app/targets/dns_lookup.ts";
+import { locate } from "../../../src/app/names/locate_server.ts";
+import { lookUpName, type Lookups } from "../../../src/app/names/name_lookup.ts";
+import { serviceFinder } from "../../../src/app/names/dns_lookup.ts";
 import { readWatchTargets } from "../../../src/app/targets/watch_targets.ts";
 import { composeTargets, findTargets } from "../../../src/app/targets/find_targets.ts";
 import { InputError } from "../../../src/core/errors.ts";

@@ -1,6 +1,6 @@
-/** Covers src/app/databases/scan_heartbeat.ts. */
+/** Covers src/app/scan/scan_heartbeat.ts. */
 import { assertEquals } from "@std/assert";
-import { ScanHeartbeat } from "../../../src/app/databases/scan_heartbeat.ts";
+import { ScanHeartbeat } from "../../../src/app/scan/scan_heartbeat.ts";
 import type { ScanProgressRow } from "../../../src/store/scans/scan_progress.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanId } from "../../store/records.ts";

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/net/clock.ts";
 import { SELECTION } from "../app/resume/stopped_programs.ts";
 
 /** Options of a scan on loopback, where replies arrive at once. */
-export const QUICK = ["--cooldown", "500ms", "--timeout", "1s"];
+export const QUICK = ["--cooldown", "500ms", "--timeout", "2s"];
 
 /**
  * 40 servers and 10 hostile hosts on a /24 of loopback. Test files run at the same time: each has its

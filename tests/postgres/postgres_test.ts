@@ -25,7 +25,7 @@ import { PASSWORD, startPostgres } from "./server.ts";
 const SERVER = Deno.env.get("BLOCKSWEEP_POSTGRES")!;
 const RANGE = "127.35.0.0/25";
 const PLAN = { servers: 60, hostile: 0, range: { start: 0x7f230000, end: 0x7f230080 }, seed: 9 };
-const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+const QUICK = ["--cooldown", "200ms", "--timeout", "2s"];
 /** The permissions of the tasks. */
 const GRANTS = [
   ...["--allow-net", "--allow-read", "--allow-write"],

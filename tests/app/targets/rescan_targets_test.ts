@@ -11,7 +11,7 @@ import { run } from "../../cli/program.ts";
 
 const RANGE = "127.38.0.0/26";
 const FLEET = { servers: 12, hostile: 0, range: { start: 0x7f260000, end: 0x7f260040 }, seed: 8 };
-const QUICK = ["--cooldown", "200ms", "--timeout", "500ms"];
+const QUICK = ["--cooldown", "200ms", "--timeout", "2s"];
 const RAKNET = ["--protocol", "raknet"];
 
 async function withList(work: (list: string, folder: string) => Promise<void>): Promise<void> {

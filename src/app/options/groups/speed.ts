@@ -180,7 +180,7 @@ export const SPEED = {
       commands: ["scan"],
       takes: SOURCE_PORTS,
       onResume: "free",
-      help: "local port to send from; with several ports, each gets a socket",
+      help: "local UDP port to send from; with several ports, each gets a socket",
     },
     {
       name: "source-ip",

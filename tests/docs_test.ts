@@ -25,6 +25,7 @@ import {
   pathsIn,
   readDocuments,
   readSources,
+  spansIn,
 } from "./documents.ts";
 
 const DOCUMENTS = await readDocuments();
@@ -180,6 +181,17 @@ Deno.test("every path in a document's code spans exists", async () => {
   for (const { path, text } of DOCUMENTS) {
     for (const named of pathsIn(text)) assert(await exists(named), `${path}: ${named}`);
   }
+});
+
+Deno.test("the architecture names folders, and names that the code has, but no file inside a folder", async () => {
+  const spans = spansIn(textOf("docs/architecture.md"));
+  const files = spans.filter((span) => /^src\/\w+\/[\w/]+\.tsx?$/.test(span));
+  assertEquals(files.filter((path) => !/[A-Z]{4}/.test(path)), [], "name the folder instead");
+  const source = (await readSources("src/")).join("\n");
+  const words = new Set(source.match(/\w+/g));
+  const names = spans.flatMap((span) => /^([A-Z]+[a-z]\w*|\w+(?=\(\)$))/.exec(span)?.[1] ?? []);
+  assert(names.length > 50, `${names.length} names`);
+  assertEquals(names.filter((name) => !words.has(name)), []);
 });
 
 for (const path of ["README.md", "CONTRIBUTING.md"]) {

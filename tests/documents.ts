@@ -62,7 +62,7 @@ export function anchorsIn(text: string): string[] {
 }
 
 /** The code spans in the text outside of blocks, with their lines joined. */
-function spansIn(text: string): string[] {
+export function spansIn(text: string): string[] {
   return [...text.replace(FENCED, "").matchAll(INLINE)].map(([, span]) =>
     span.replace(/\s*\n\s*/g, " ")
   );

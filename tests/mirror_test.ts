@@ -1,34 +1,7 @@
 /** Every source has a test with the same path, or a test whose first comment names the source. */
 import { assertEquals } from "@std/assert";
-
-const ROOT = new URL("../", import.meta.url);
-const CONFIG = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
-/** Import names of modules of this project: `blocksweep` and its subpaths. */
-const OWN: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries<string>(CONFIG.imports).filter(([, path]) => path.startsWith("./"))
-    .map(([name, path]) => [name, path.slice(2)]),
-);
-
-/** The TypeScript files below a folder, as paths from the root of the project. */
-async function filesIn(folder: string): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))) {
-    if (isDirectory) found.push(...await filesIn(`${folder}${name}/`));
-    else if (/\.tsx?$/.test(name)) found.push(`${folder}${name}`);
-  }
-  return found.sort();
-}
-
-/** The modules that a module loads or starts, as imports, workers and programs. */
-function loads(path: string, text: string): string[] {
-  const code = text.replace(/^\s*\/?\*.*$/gm, "");
-  const named = code.matchAll(/(?:\bfrom |\bimport |\bimport\(|new URL\()"([^"]+)"/g);
-  return [...named].flatMap(([, name]) => {
-    if (name in OWN) return [OWN[name]];
-    const isFile = name.startsWith(".") && /\.tsx?$/.test(name);
-    return isFile ? [new URL(name, `file:///${path}`).pathname.slice(1)] : [];
-  });
-}
+import config from "../deno.json" with { type: "json" };
+import { graphOf, loads, reach, readModules } from "./import_graph.ts";
 
 /** The paths of sources, and of their folders, that the first comment of a test names. */
 function pathsNamed(text: string): string[] {
@@ -41,25 +14,15 @@ function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/") + 1);
 }
 
-/** The modules that a module loads directly and indirectly. */
-function reach(path: string, graph: ReadonlyMap<string, readonly string[]>): Set<string> {
-  const reached = new Set([path]);
-  for (const one of reached) for (const next of graph.get(one) ?? []) reached.add(next);
-  return reached;
-}
-
-const SOURCES = await filesIn("src/");
-const TESTS = (await filesIn("tests/")).filter((path) => path.endsWith("_test.ts"));
-const TEXTS = new Map<string, string>();
-for (const path of [...SOURCES, ...await filesIn("tests/"), "main.ts"]) {
-  TEXTS.set(path, await Deno.readTextFile(new URL(path, ROOT)));
-}
-const GRAPH = new Map([...TEXTS].map(([path, text]) => [path, loads(path, text)]));
+const TEXTS = await readModules();
+const GRAPH = graphOf(TEXTS);
+const SOURCES = [...TEXTS.keys()].filter((path) => path.startsWith("src/"));
+const TESTS = [...TEXTS.keys()].filter((path) => /^tests\/.*_test\.ts$/.test(path));
 /** The sources in the first comment of each test. */
 const NAMED = new Map(TESTS.map((test) => [test, pathsNamed(TEXTS.get(test)!)]));
 const ALL_NAMED = new Set([...NAMED.values()].flat());
 /** tests/library/entry_points_test.ts tests these sources. */
-const ENTRY_POINTS = Object.values<string>(CONFIG.exports).map((path) => path.slice(2));
+const ENTRY_POINTS = Object.values(config.exports).map((path) => path.slice(2));
 
 /**
  * Whether a source has a test of its own: a test with the same path, or a test that names only this

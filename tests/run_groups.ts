@@ -1,20 +1,30 @@
 // deno-lint-ignore-file no-console
 /**
- * Runs the groups of tests one after the other, whatever failed before: `deno task test`. Prints the
- * result of each group, failures in full, and a summary. What a group prints is in
- * `reports/tests/GROUP.txt`, its results for programs in `reports/tests/GROUP.xml`.
+ * Runs the groups of tests one after the other, whatever failed before. Prints the result of each group,
+ * failures in full, and a summary. What a group prints is in `reports/FOLDER/GROUP.txt`, its results for
+ * programs in `reports/FOLDER/GROUP.xml`.
+ *
+ * - `deno task test`: all tests except the long ones.
+ * - `deno task test:long [GROUP...]`: the long tests.
+ * - `deno task test:changed [REF]`: the tests of what differs from a commit, main by default.
  */
+import config from "../deno.json" with { type: "json" };
+import { graphOf, readModules } from "./import_graph.ts";
+import { affectedFiles, commandFor, longFiles, withLongTests } from "./select_tests.ts";
 import { readJunit, summaryOf, type TestResult } from "./summary.ts";
 
-const FOLDER = "reports/tests";
 /** The groups with their tasks, in order. */
-const GROUPS: Readonly<Record<string, string>> = {
+const GROUPS = {
   types: "types",
   pure: "test:pure",
   doc: "test:doc",
   rest: "test:rest",
   sockets: "test:sockets",
-};
+} as const;
+type Group = keyof typeof GROUPS;
+/** Between the folders of the PATH. */
+const DELIMITER = Deno.build.os === "windows" ? ";" : ":";
+const NAMES = Object.keys(GROUPS) as Group[];
 
 /**
  * What a reader needs of the output of a group: Deno's line of counts, after all errors if the group has
@@ -61,31 +71,94 @@ export async function runGroup(
 }
 
 /** The tests in the file that a group has written. `undefined`: it has written none. */
-async function testsOf(name: string): Promise<readonly TestResult[] | undefined> {
+async function testsOf(name: string, folder: string): Promise<readonly TestResult[] | undefined> {
   try {
-    return readJunit(await Deno.readTextFile(`${FOLDER}/${name}.xml`));
+    return readJunit(await Deno.readTextFile(`${folder}/${name}.xml`));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
 }
 
+/** The words of the command of each group that runs. */
+type Commands = Map<Group, readonly string[]>;
+
+const wholeGroup = (name: Group) => ["deno", "task", "--quiet", GROUPS[name]];
+
+/** The groups with the files that are selected. */
+function someFiles(files: readonly string[], folder: string): Commands {
+  const words = NAMES.map((name) =>
+    [name, commandFor(config.tasks[GROUPS[name]].command, files, folder)] as const
+  );
+  return new Map(words.flatMap(([name, command]) => command ? [[name, command]] : []));
+}
+
+/** The long tests of groups: of all groups if none is named. */
+async function longTests(named: readonly string[], folder: string): Promise<Commands> {
+  const commands = someFiles(longFiles(await readModules()), folder);
+  const chosen = [...commands].filter(([name]) => named.length === 0 || named.includes(name));
+  return new Map(chosen.map(([name, words]) => [name, withLongTests(words)]));
+}
+
+/** The paths that git prints. */
+async function git(...args: string[]): Promise<string[]> {
+  const { success, stdout, stderr } = await new Deno.Command("git", { args }).output();
+  if (!success) throw new Error(`Cannot run git ${args.join(" ")}: ${decode(stderr)}`);
+  return decode(stdout).split("\0").filter((path) => path !== "");
+}
+
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+/** The tests of the files that differ from the commit where this branch left another one. */
+async function changedTests([ref = "main"]: readonly string[], folder: string): Promise<Commands> {
+  const changed = [
+    ...await git("diff", "-z", "--name-only", "--merge-base", ref),
+    ...await git("ls-files", "-z", "--others", "--exclude-standard"),
+  ];
+  const texts = await readModules();
+  const files = affectedFiles(changed, texts, graphOf(texts));
+  console.log(`Changed files: ${changed.length}. Test files that they concern: ${files.length}.`);
+  const commands: Commands = new Map();
+  if (changed.some((path) => /\.tsx?$/.test(path))) commands.set("types", wholeGroup("types"));
+  if (changed.some((path) => path.startsWith("src/"))) commands.set("doc", wholeGroup("doc"));
+  return new Map([...commands, ...someFiles(files, folder)]);
+}
+
+/** Runs groups one after the other. Returns their tests. */
+async function runGroups(commands: Commands, folder: string, env: Record<string, string>) {
+  const results = new Map<string, readonly TestResult[] | undefined>();
+  for (const [name, [, ...args]] of commands) {
+    const options: Deno.CommandOptions = { args, env, stdout: "piped", stderr: "piped" };
+    const isOk = await runGroup(name, new Deno.Command("deno", options), folder);
+    if (!isOk) Deno.exitCode = 1;
+    if (name !== "types") results.set(name, await testsOf(name, folder));
+  }
+  return results;
+}
+
+/** What runs all groups, and what runs other tests, by the first argument. */
+const MODES = {
+  tests: () => Promise.resolve<Commands>(new Map(NAMES.map((name) => [name, wholeGroup(name)]))),
+  long: longTests,
+  changed: changedTests,
+};
+
 if (import.meta.main) {
-  await Deno.remove(FOLDER, { recursive: true }).catch((error) => {
+  const [mode, ...words] = Deno.args as [keyof typeof MODES, ...string[]];
+  const folder = `reports/${mode}`;
+  await Deno.remove(folder, { recursive: true }).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   });
-  await Deno.mkdir(FOLDER, { recursive: true });
-  // Under npx, the first `deno` of the PATH can be a script that passes no signals on.
-  const PATH = `${Deno.execPath().replace(/[^\\/]*$/, "")}:${Deno.env.get("PATH")}`;
-  const results = new Map<string, readonly TestResult[] | undefined>();
-  for (const [name, task] of Object.entries(GROUPS)) {
-    const args = ["task", "--quiet", task];
-    const env = { PATH, NO_COLOR: "1" };
-    const options: Deno.CommandOptions = { args, env, stdout: "piped", stderr: "piped" };
-    const isOk = await runGroup(name, new Deno.Command("deno", options), FOLDER);
-    if (!isOk) Deno.exitCode = 1;
-    if (name !== "types") results.set(name, await testsOf(name));
-  }
+  await Deno.mkdir(folder, { recursive: true });
+  const env = {
+    NO_COLOR: "1",
+    // Under npx, the first `deno` of the PATH can be a script that passes no signals on.
+    PATH: `${Deno.execPath().replace(/[^\\/]*$/, "")}${DELIMITER}${Deno.env.get("PATH")}`,
+    // Many tests wait for programs and timers, so twice as many files as cores run at once.
+    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(2 * navigator.hardwareConcurrency),
+    ...mode === "long" ? { BLOCKSWEEP_LONG: "1" } : {},
+  };
+  const results = await runGroups(await MODES[mode](words, folder), folder, env);
   console.log(summaryOf(results).join("\n"));
-  console.log(`The whole output is in ${FOLDER}/.`);
+  console.log(`The whole output is in ${folder}/.`);
 }

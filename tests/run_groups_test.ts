@@ -62,7 +62,7 @@ Deno.test("CI counts the tests of each group, and prints the names of those that
   });
 });
 
-Deno.test("no group of tests depends on another one, and jobs follow the cores", async () => {
+Deno.test("no group of tests depends on another one, and CI also runs the long tests", async () => {
   const groups = Object.keys(tasks).filter((name) => name.startsWith("test:"));
   const source = await Deno.readTextFile(new URL("tests/run_groups.ts", ROOT));
   for (const name of ["test:pure", "test:doc", "test:rest", "test:sockets"]) {
@@ -71,4 +71,5 @@ Deno.test("no group of tests depends on another one, and jobs follow the cores",
     assertEquals(tasks[name].dependencies, undefined, name);
     assertMatch(tasks[name].command, /^deno test [^&;]*$/, name);
   }
+  assertMatch(CI, /^stage "tests" [^]*^stage "long tests" deno task test:long$/m);
 });

@@ -2,6 +2,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { drawMortals, isUp, lastChange } from "../../bench/crawl/churn.ts";
 import { runMonth } from "../../bench/crawl/policies.ts";
+import { longTest } from "../long.ts";
 
 Deno.test("simulated servers change within half a day as often as the measured ones", () => {
   const mortals = drawMortals(4000, 1);
@@ -20,16 +21,19 @@ Deno.test("simulated servers change within half a day as often as the measured o
   assertAlmostEquals(changed.down[0] / changed.down[1], 0.36 * 4 ** -1.4, 0.01);
 });
 
-Deno.test("a crawl scores higher than polls every four days with the same budget, and an outage lists no server as down", async () => {
-  const living = 200;
-  const mortals = drawMortals(living, 3);
-  const month = { mortals, living, budget: 1.1 };
-  const crawl = await runMonth({ ...month, policy: "law" });
-  const fixed = await runMonth({ ...month, policy: 4 * 86_400_000 });
-  const [score, other] = [crawl, fixed].map(({ listed, wrong }) => listed - wrong);
-  assert(score > other + 0.02, `${score} and ${other}`);
-  assert(crawl.polls + crawl.discovery <= 1.11);
-  assert(crawl.offline.some((at) => at >= 15 && at < 16));
-  const { offline } = await runMonth({ ...month, policy: "law", outage: [15, 16] });
-  assertEquals(offline.filter((at) => at >= 15 && at < 16), []);
-});
+longTest(
+  "a crawl scores higher than polls every four days with the same budget, and an outage lists no server as down",
+  async () => {
+    const living = 200;
+    const mortals = drawMortals(living, 3);
+    const month = { mortals, living, budget: 1.1 };
+    const crawl = await runMonth({ ...month, policy: "law" });
+    const fixed = await runMonth({ ...month, policy: 4 * 86_400_000 });
+    const [score, other] = [crawl, fixed].map(({ listed, wrong }) => listed - wrong);
+    assert(score > other + 0.02, `${score} and ${other}`);
+    assert(crawl.polls + crawl.discovery <= 1.11);
+    assert(crawl.offline.some((at) => at >= 15 && at < 16));
+    const { offline } = await runMonth({ ...month, policy: "law", outage: [15, 16] });
+    assertEquals(offline.filter((at) => at >= 15 && at < 16), []);
+  },
+);

@@ -6,6 +6,7 @@ import { ensureTopology } from "../../src/campaign/nats/topology.ts";
 import { headers, type NatsConnection } from "npm:@nats-io/transport-node@3.4.0";
 import { InputError } from "../../src/core/errors.ts";
 import { natsTest, startCluster, startNats, until } from "./nats_server.ts";
+import { longTest } from "../long.ts";
 
 const ENTRY: CampaignEntry = {
   state: "running",
@@ -201,7 +202,7 @@ natsTest("changes arrive after the server was killed and started again", async (
   }
   assert(disconnects >= 2);
   assertEquals(control.campaigns().get("may"), ENTRY);
-});
+}, longTest);
 
 natsTest("changes arrive after the leader of the bucket was killed", async () => {
   await using cluster = await startCluster();
@@ -214,4 +215,4 @@ natsTest("changes arrive after the leader of the bucket was killed", async () =>
   await leader.stop("SIGKILL");
   await until(() => control.addOptOut(7, "test").then(() => true, () => false));
   await until(() => control.optOuts().has(7));
-});
+}, longTest);

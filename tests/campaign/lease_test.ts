@@ -8,6 +8,7 @@ import { ensureTopology } from "../../src/campaign/nats/topology.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { ManualClock } from "../fakes/manual_clock.ts";
 import { type NatsServer, natsTest, startCluster, startNats, until } from "./nats_server.ts";
+import { longTest } from "../long.ts";
 
 const ACK_WAIT_MS = 2000;
 const KEY = "lease.may.1";
@@ -335,4 +336,4 @@ natsTest("a lease survives the leader of its bucket", async () => {
   await until(() => lease.revision > revision && lease.gate.isOpen());
   assertEquals(lease.lost.aborted, false);
   assertEquals(await lease.end("released"), true);
-});
+}, longTest);

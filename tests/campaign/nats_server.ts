@@ -2,6 +2,7 @@
 import { connectBroker } from "../../src/campaign/nats/connection.ts";
 import { InputError } from "../../src/core/errors.ts";
 import { freePort } from "../fakes/free_port.ts";
+import type { Register } from "../long.ts";
 
 /** A running server. */
 export interface NatsServer extends AsyncDisposable {
@@ -38,8 +39,12 @@ const isInstalled = (await new Deno.Command("sh", {
 }).output()).success;
 
 /** A test that needs `nats-server`. Without it, the test is ignored, and its name gives the reason. */
-export function natsTest(name: string, fn: () => Promise<void>): void {
-  if (isInstalled) return Deno.test(name, fn);
+export function natsTest(
+  name: string,
+  fn: () => Promise<void>,
+  register: Register = Deno.test,
+): void {
+  if (isInstalled) return register(name, fn);
   Deno.test({ name: `${name} (nats-server is missing)`, ignore: true, fn });
 }
 

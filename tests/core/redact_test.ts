@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { redact, redactError, redactUrl } from "../../src/core/redact.ts";
 import { leaksOf, secret, urlsWith } from "../fakes/secrets.ts";
+import { longTest } from "../long.ts";
 
 Deno.test("redactUrl() leaves no part of a secret, at any place of a URL and with any characters", () => {
   fc.assert(
@@ -12,7 +13,7 @@ Deno.test("redactUrl() leaves no part of a secret, at any place of a URL and wit
   );
 });
 
-Deno.test("redact() leaves no part of a secret in a message with a URL", () => {
+longTest("redact() leaves no part of a secret in a message with a URL", () => {
   const messages = (url: string) => [
     `Cannot use "${url}": it has no host; expected postgres://USER@HOST/DATABASE`,
     `Cannot use --output "${url}" and "${url}"`,

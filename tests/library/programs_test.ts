@@ -7,6 +7,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { listenSlp, slpServer } from "../fakes/slp.ts";
 import { startFleet } from "../../src/testing/start_fleet.ts";
+import { longTest } from "../long.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const TEXT = await Deno.readTextFile(new URL("docs/library.md", ROOT));
@@ -118,7 +119,7 @@ Deno.test("a program finds a server by its name, with the system's resolver", as
 /** Discovery needs a local network, and loopback is none. */
 const NEEDS_LAN = /\blan\(/;
 
-Deno.test("every other example of the library's guide runs", async () => {
+longTest("every other example of the library's guide runs", async () => {
   await using _fleet = await startFleet({ range: RANGE, servers: 1, software: ["bds"] });
   await withExamples(async (folder) => {
     const others = [...EXAMPLES.entries()].slice(2).filter(([, one]) => !NEEDS_LAN.test(one));

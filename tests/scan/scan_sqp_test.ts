@@ -19,6 +19,7 @@ import { queryServer, type QueryServerOptions } from "../../src/scan/query_serve
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../src/testing/fake_streams.ts";
 import { type Result, SCAN_ID, scanFleet, type Setting } from "./scan_harness.ts";
+import { longTest } from "../long.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const SQP = Object.keys(SQP_STYLES);
@@ -298,7 +299,7 @@ Deno.test("sqp: forged challenges never make a row, and do not hide the servers"
   assert(state.replies.forged > 100);
 });
 
-Deno.test("sqp: forged pongs suppress SQP at a bounded number of endpoints", async () => {
+longTest("sqp: forged pongs suppress SQP at a bounded number of endpoints", async () => {
   const random = new Random(4);
   const magic = "00ffff00fefefefefdfdfdfd12345678";
   const pong = Uint8Array.fromHex(`1c${"00".repeat(8)}${"11".repeat(8)}${magic}`);

@@ -14,6 +14,7 @@ import { OutputLostError, WriteError } from "../../src/sinks/sink.ts";
 import { Tokens } from "../../src/targets/token.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { MemorySink, type Result, scanFleet, type Setting } from "./scan_harness.ts";
+import { longTest } from "../long.ts";
 
 const KEY = new Uint8Array(8).fill(7);
 const RANGE = { start: 0x7f100000, end: 0x7f101000 };
@@ -68,21 +69,30 @@ Deno.test("delayed, duplicated and reordered datagrams lose no server", async ()
   assert(state.replies.duplicate > 0);
 });
 
-Deno.test("with 5 % loss in each direction and three retries hardly any server is missed", async () => {
-  const faults = { loss: 0.05, duplication: 0.02, delay: 5, jitter: 20 };
-  const fleet = { ...FLEET, servers: 1000, hostile: 0 };
-  let [expected, found, right] = [0, 0, 0];
-  for (const networkSeed of [1, 2, 3, 4]) {
-    const { verdict } = await scanFleet({ fleet, faults, networkSeed, retries: 3, timeoutMs: 500 });
-    assertEquals(verdict.faults.filter((fault) => !fault.includes("missing")), []);
-    expected += verdict.expected;
-    found += verdict.found;
-    right += verdict.right;
-  }
-  assert(found >= expected * 0.999, `${found} of ${expected}`);
-  // 999 of 1,000 rows are complete on average of many seeds.
-  assert(right >= expected * 0.9975, `${right} of ${expected} whole`);
-});
+longTest(
+  "with 5 % loss in each direction and three retries hardly any server is missed",
+  async () => {
+    const faults = { loss: 0.05, duplication: 0.02, delay: 5, jitter: 20 };
+    const fleet = { ...FLEET, servers: 1000, hostile: 0 };
+    let [expected, found, right] = [0, 0, 0];
+    for (const networkSeed of [1, 2, 3, 4]) {
+      const { verdict } = await scanFleet({
+        fleet,
+        faults,
+        networkSeed,
+        retries: 3,
+        timeoutMs: 500,
+      });
+      assertEquals(verdict.faults.filter((fault) => !fault.includes("missing")), []);
+      expected += verdict.expected;
+      found += verdict.found;
+      right += verdict.right;
+    }
+    assert(found >= expected * 0.999, `${found} of ${expected}`);
+    // 999 of 1,000 rows are complete on average of many seeds.
+    assert(right >= expected * 0.9975, `${right} of ${expected} whole`);
+  },
+);
 
 for (const concurrency of [1, 16, 2000]) {
   Deno.test(`a concurrency of ${concurrency} gives the same rows`, async () => {

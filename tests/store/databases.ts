@@ -1,5 +1,6 @@
 /** The engines that tests of stores run on. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Register } from "../long.ts";
 import type { Database, Row } from "../../src/store/database/database.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { openPostgres } from "../../src/store/database/postgres.ts";
@@ -17,17 +18,12 @@ const { state } = await Deno.permissions.query({ name: "env", variable: "BLOCKSW
 export const SERVER = state === "granted" ? Deno.env.get("BLOCKSWEEP_POSTGRES") : undefined;
 
 /**
- * Registers a test that only `deno task postgres` runs. Without that task the test is ignored, and its
- * name gives the reason.
+ * Registers a test that needs PostgreSQL: `deno task postgres` runs it. Without that task the test is
+ * ignored, and its name gives the reason. Each run has the URL of an empty database.
  */
-export function longTest(name: string, fn: () => Promise<void>): void {
-  if (SERVER !== undefined) return Deno.test(name, fn);
-  Deno.test({ name: `${name} (deno task postgres)`, ignore: true, fn });
-}
-
-/** Registers a test that needs PostgreSQL. Each run has the URL of an empty database. */
 export function postgresTest(name: string, work: (url: string) => Promise<void>): void {
-  longTest(name, () => withPostgres(SERVER!, work));
+  if (SERVER !== undefined) return Deno.test(name, () => withPostgres(SERVER!, work));
+  Deno.test({ name: `${name} (deno task postgres)`, ignore: true, fn: () => {} });
 }
 
 /**
@@ -39,7 +35,7 @@ export function postgresTest(name: string, work: (url: string) => Promise<void>)
 export function onSqlite(
   name: string,
   work: (database: Database) => Promise<void>,
-  register: typeof longTest = Deno.test,
+  register: Register = Deno.test,
 ): void {
   register(`SQLite: ${name}`, async () => {
     await using database = openSqlite(":memory:");
@@ -90,7 +86,7 @@ function requireAwaits(database: Database): void {
 export function onEngines(
   name: string,
   work: (database: Database) => Promise<void>,
-  register: typeof longTest = Deno.test,
+  register: Register = Deno.test,
 ): void {
   onSqlite(name, work, register);
   postgresTest(`PostgreSQL: ${name}`, async (url) => {

@@ -9,6 +9,7 @@ import { TABLE_COLUMNS } from "../../src/store/schema/table_columns.ts";
 import { run, SCAN } from "../cli/program.ts";
 import { hostileFleet, PORT } from "./hostile_fleet.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
+import { longTest } from "../long.ts";
 
 const HOSTS = Array.from({ length: 6 }, (_, i) => `127.116.0.${i + 1}`);
 
@@ -92,34 +93,37 @@ Deno.test("the rows of hostile servers can be read from every JSON column, key b
     assertEquals((await all(database, "select id from servers")).length, HOSTS.length);
   }));
 
-Deno.test("a server that publishes other long texts to each scan adds at most 12 events an hour", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    let replies = 0;
-    await using _fleet = hostileFleet(["127.120.0.1"], () => changingStatus(++replies));
-    const place = `${folder}/a.db`;
-    const scan = ["scan", "127.120.0.1", "-p", String(PORT), "--protocol", "slp", "-o", place];
-    for (let i = 0; i < 15; i++) {
-      const { code, stderr } = await run([...scan, "--cooldown", "0s", "-q"], {
+longTest(
+  "a server that publishes other long texts to each scan adds at most 12 events an hour",
+  async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      let replies = 0;
+      await using _fleet = hostileFleet(["127.120.0.1"], () => changingStatus(++replies));
+      const place = `${folder}/a.db`;
+      const scan = ["scan", "127.120.0.1", "-p", String(PORT), "--protocol", "slp", "-o", place];
+      for (let i = 0; i < 15; i++) {
+        const { code, stderr } = await run([...scan, "--cooldown", "0s", "-q"], {
+          permissions: PERMISSIONS,
+        });
+        assertEquals(code, 0, stderr);
+      }
+      await using database = openSqlite(place);
+      const rows = await all(database, "select data from events where kind = 'changed'");
+      assertEquals(rows.length, 12);
+      for (const { data } of rows) {
+        const size = new TextEncoder().encode(String(data)).length;
+        assert(size < 5000, `${size} bytes`);
+      }
+      const { stdout, code } = await run(["history", place, "--events"], {
         permissions: PERMISSIONS,
       });
-      assertEquals(code, 0, stderr);
+      assertEquals([code, stdout.includes("(limit reached)")], [0, true], stdout);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
-    await using database = openSqlite(place);
-    const rows = await all(database, "select data from events where kind = 'changed'");
-    assertEquals(rows.length, 12);
-    for (const { data } of rows) {
-      const size = new TextEncoder().encode(String(data)).length;
-      assert(size < 5000, `${size} bytes`);
-    }
-    const { stdout, code } = await run(["history", place, "--events"], {
-      permissions: PERMISSIONS,
-    });
-    assertEquals([code, stdout.includes("(limit reached)")], [0, true], stdout);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  },
+);
 
 Deno.test("eight programs that start at once create a database once, and each writes its rows", () =>
   onEach(async (place, open) => {

@@ -34,6 +34,7 @@ import {
 import { all, onEngines } from "../store/databases.ts";
 import { watchId } from "../store/records.ts";
 import { couriered } from "./courier_protocol.ts";
+import { longTest } from "../long.ts";
 
 const INTERVAL_MS = 10_000;
 /** When servers change to the other protocol, and back, milliseconds. */
@@ -325,6 +326,7 @@ onEngines(
       assertEquals(Number(changes), i < 100 ? 2 : 0);
     }
   },
+  longTest,
 );
 
 Deno.test("with 2 % loss a change of transport is no outage either", async () => {
@@ -397,7 +399,7 @@ Deno.test("a server is offline although a web server on its port sends an empty 
   assertEquals(kinds(events), { online: 20, offline: 1 });
 });
 
-Deno.test("a crawl reports changes of transport as a watch does, and no outage", async () => {
+longTest("a crawl reports changes of transport as a watch does, and no outage", async () => {
   const world = newWorld(60, { sibling: NETHERNET });
   const { network, servers } = world;
   const day = 86_400_000;

@@ -11,6 +11,7 @@ import {
   pollServers,
   WatchedServer,
 } from "../../src/watch/mod.ts";
+import { longTest } from "../long.ts";
 
 const HOUR = 3_600_000;
 
@@ -259,14 +260,20 @@ Deno.test("failed polls that count only after a check of the network are confirm
 });
 
 for (const reached of [20, 100]) {
-  Deno.test(`an outage in which ${reached} of 2000 servers reply makes no server offline`, async () => {
-    const servers = Array.from({ length: 2000 }, (_, i) => ({ since: 20, probed: (i % 97) / 97 }));
-    const { events, own } = await crawl({
-      ...{ servers, perDay: 4000, runMs: 36 * HOUR },
-      reply: (ms, server) => ms < 12 * HOUR || ms > 24 * HOUR || server < reached,
-    });
-    assertEquals([events, own], [[], ["watcher_offline", "watcher_online"]]);
-  });
+  longTest(
+    `an outage in which ${reached} of 2000 servers reply makes no server offline`,
+    async () => {
+      const servers = Array.from(
+        { length: 2000 },
+        (_, i) => ({ since: 20, probed: (i % 97) / 97 }),
+      );
+      const { events, own } = await crawl({
+        ...{ servers, perDay: 4000, runMs: 36 * HOUR },
+        reply: (ms, server) => ms < 12 * HOUR || ms > 24 * HOUR || server < reached,
+      });
+      assertEquals([events, own], [[], ["watcher_offline", "watcher_online"]]);
+    },
+  );
 }
 
 Deno.test("while most servers reply, those of a crawl that really stopped are offline", async () => {
@@ -278,7 +285,7 @@ Deno.test("while most servers reply, those of a crawl that really stopped are of
   assertEquals([own, events.length], [[], 667]);
 });
 
-Deno.test("the canaries of outages are part of the budget", async () => {
+longTest("the canaries of outages are part of the budget", async () => {
   const servers = Array.from({ length: 4000 }, () => ({ since: 20 }));
   const scene = { servers, perDay: 4000, runMs: 24 * HOUR };
   const often = await crawl({ ...scene, reply: (ms) => ms % HOUR < HOUR * 5 / 6 });

@@ -17,7 +17,8 @@ import { newEventId } from "../../src/store/rows/uuid.ts";
 import { Store } from "../../src/store/store.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { Journal, WatchedServer } from "../../src/watch/mod.ts";
-import { all, longTest, onEngines, onSqlite } from "../store/databases.ts";
+import { longTest } from "../long.ts";
+import { all, onEngines, onSqlite } from "../store/databases.ts";
 import { record, watchId } from "../store/records.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 

@@ -25,6 +25,7 @@ import {
 } from "../../src/watch/mod.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../src/testing/fake_streams.ts";
+import { longTest } from "../long.ts";
 
 /** As watches have it. */
 const HOST_RATE = 5;
@@ -271,7 +272,7 @@ Deno.test("a server whose MOTD opts out during the watch is dropped with its who
   assert(counts.polls < 20);
 });
 
-Deno.test("2 % loss in each direction gives no false offline event", async () => {
+longTest("2 % loss in each direction gives no false offline event", async () => {
   const { events } = await watchFleet({ servers: 150, loss: 0.02, runMs: 300_000 });
   assertEquals(kinds(events).online, 150);
   assertEquals(events.filter(({ event }) => event === "offline"), []);

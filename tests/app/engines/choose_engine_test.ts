@@ -32,6 +32,7 @@ import { systemClock } from "../../../src/net/clock.ts";
 import { serverId } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { ENVIRONMENT, run, SCAN } from "../../cli/program.ts";
+import { longTest, type Register } from "../../long.ts";
 
 const GROUNDS: EngineConditions = {
   ...{ os: "linux", arch: "aarch64" },
@@ -186,28 +187,27 @@ Deno.test("the summary has the engine, its receive buffer, and the number of dro
   );
 });
 
+const linuxTest: Register = Deno.build.os === "linux"
+  ? longTest
+  : (name, fn) => Deno.test.ignore(`${name} (Linux only)`, fn);
+
 const RANGE = { start: 0x7f2d0000, end: 0x7f2d0100 };
 const FAST = ["--allow-net", "--allow-ffi", ...SCAN.filter((one) => !one.includes("net"))];
 
-Deno.test({
-  name:
-    "a scan with the fast engine finds the same servers as a scan with the portable engine (Linux only)",
-  ignore: Deno.build.os !== "linux",
-  async fn() {
-    const hosts = drawFleet({ servers: 60, hostile: 10, range: RANGE, seed: 6 });
-    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
-    const found = async (permissions: readonly string[], engine: string, ...more: string[]) => {
-      const args = ["scan", "127.45.0.0/24", "--cooldown", "1s", "--timeout", "2s", ...more];
-      const { code, stdout, stderr } = await run([...args, "-v", "-o", "-"], { permissions });
-      assertEquals(code, 0, stderr);
-      assertMatch(stderr, new RegExp(`^engine: ${engine}`, "m"));
-      return readNdjson(stdout).map(serverId).toSorted();
-    };
-    const rows = await found(FAST, "udp, receive buffer [0-9.]+ MiB$");
-    assert(rows.length >= 50, `${rows.length} rows`);
-    assertEquals(rows, await found(SCAN, "portable$"));
-    assertEquals(rows, await found(FAST, "udp, 2 sender threads, rec", "--threads", "2"));
-  },
+linuxTest("the fast engine finds the same servers as the portable one", async () => {
+  const hosts = drawFleet({ servers: 60, hostile: 10, range: RANGE, seed: 6 });
+  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+  const found = async (permissions: readonly string[], engine: string, ...more: string[]) => {
+    const args = ["scan", "127.45.0.0/24", "--cooldown", "1s", "--timeout", "2s", ...more];
+    const { code, stdout, stderr } = await run([...args, "-v", "-o", "-"], { permissions });
+    assertEquals(code, 0, stderr);
+    assertMatch(stderr, new RegExp(`^engine: ${engine}`, "m"));
+    return readNdjson(stdout).map(serverId).toSorted();
+  };
+  const rows = await found(FAST, "udp, receive buffer [0-9.]+ MiB$");
+  assert(rows.length >= 50, `${rows.length} rows`);
+  assertEquals(rows, await found(SCAN, "portable$"));
+  assertEquals(rows, await found(FAST, "udp, 2 sender threads, rec", "--threads", "2"));
 });
 
 Deno.test("targets are checked even when --allow-net has no list of hosts", async () => {

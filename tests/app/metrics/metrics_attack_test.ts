@@ -11,6 +11,7 @@ import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { usualPorts } from "../../../src/protocols/usual_ports.ts";
 import { start } from "../../cli/program.ts";
 import { freePort } from "../../fakes/free_port.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = { start: 0x7f330000, end: 0x7f330100 };
 
@@ -101,43 +102,46 @@ async function attacked(
   return { code, rows: text(stdout).trim().split("\n"), stderr: text(stderr) };
 }
 
-Deno.test("2,000 idle and 2,000 slow connections to --metrics change no row and no event", async () => {
-  const hosts = drawFleet({ servers: 60, range: RANGE, seed: 5 });
-  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
-  const expected = hosts.map(({ entry }) => entry);
-  const range = ["127.51.0.0/24", "--rate", "500", "--seed", "1"];
-  const scan = await attacked(
-    ["scan", ...range, "--format", "ndjson", "-o", "-"],
-    async ({ child }) => void await child.status,
-  );
-  assertEquals(scan.code, 0, scan.stderr);
-  const selection = {
-    protocols: USUAL_PROTOCOLS.map(({ name }) => name),
-    ports: (name: string) => usualPorts(PROTOCOLS)(name, 4),
-  };
-  const records = scan.rows.map((row) => JSON.parse(row));
-  assertEquals(
-    verifyAgainstManifest(expected, records, { ...selection, follow: true }, "ndjson").faults,
-    [],
-  );
+longTest(
+  "2,000 idle and 2,000 slow connections to --metrics change no row and no event",
+  async () => {
+    const hosts = drawFleet({ servers: 60, range: RANGE, seed: 5 });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const expected = hosts.map(({ entry }) => entry);
+    const range = ["127.51.0.0/24", "--rate", "500", "--seed", "1"];
+    const scan = await attacked(
+      ["scan", ...range, "--format", "ndjson", "-o", "-"],
+      async ({ child }) => void await child.status,
+    );
+    assertEquals(scan.code, 0, scan.stderr);
+    const selection = {
+      protocols: USUAL_PROTOCOLS.map(({ name }) => name),
+      ports: (name: string) => usualPorts(PROTOCOLS)(name, 4),
+    };
+    const records = scan.rows.map((row) => JSON.parse(row));
+    assertEquals(
+      verifyAgainstManifest(expected, records, { ...selection, follow: true }, "ndjson").faults,
+      [],
+    );
 
-  const servers = records.map(({ host, port }) => `${host}:${port}`);
-  const polls = (page: string) => Number(/^blocksweep_polls_total (\d+)$/m.exec(page)?.[1]);
-  // some connections are slow
-  const isKnown = (page: string) => !/^blocksweep_up\{.*\} NaN$/m.test(page);
-  const watch = await attacked(
-    ["watch", ...servers, "--interval", "5s", "--json"],
-    async (victim) => {
-      await scrape(victim, (page) => polls(page) >= 2 * servers.length && isKnown(page));
-      victim.child.kill("SIGINT");
-      await victim.child.status;
-    },
-  );
-  assert(!/error|Uncaught/i.test(watch.stderr), watch.stderr);
-  const events = watch.rows.map((row) => JSON.parse(row));
-  assertEquals(
-    events.map(({ event, host, port }) => `${event} ${host}:${port}`).toSorted(),
-    servers.map((server) => `online ${server}`).toSorted(),
-    watch.stderr,
-  );
-});
+    const servers = records.map(({ host, port }) => `${host}:${port}`);
+    const polls = (page: string) => Number(/^blocksweep_polls_total (\d+)$/m.exec(page)?.[1]);
+    // some connections are slow
+    const isKnown = (page: string) => !/^blocksweep_up\{.*\} NaN$/m.test(page);
+    const watch = await attacked(
+      ["watch", ...servers, "--interval", "5s", "--json"],
+      async (victim) => {
+        await scrape(victim, (page) => polls(page) >= 2 * servers.length && isKnown(page));
+        victim.child.kill("SIGINT");
+        await victim.child.status;
+      },
+    );
+    assert(!/error|Uncaught/i.test(watch.stderr), watch.stderr);
+    const events = watch.rows.map((row) => JSON.parse(row));
+    assertEquals(
+      events.map(({ event, host, port }) => `${event} ${host}:${port}`).toSorted(),
+      servers.map((server) => `online ${server}`).toSorted(),
+      watch.stderr,
+    );
+  },
+);

@@ -6,6 +6,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { start, until } from "../../cli/program.ts";
 import { freePort } from "../../fakes/free_port.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = { start: 0x7f6e0000, end: 0x7f6e0100 };
 
@@ -22,50 +23,53 @@ async function get(port: number, path: string, host = "127.0.0.1"): Promise<stri
   }
 }
 
-Deno.test("1,000 targets of /probe at once do not disturb the watch: 16 are probed, and a foreign Host is refused", async () => {
-  const hosts = drawFleet({ servers: 1, range: RANGE, seed: 5, software: ["bds"] });
-  await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
-  const [{ entry }] = hosts;
-  const server = `${entry.host}:${entry.port}`;
-  const port = freePort();
-  const child = start([
-    ...["watch", server, "--metrics", String(port), "--probe", "--probe-allow", "127.111.0.0/16"],
-    ...["--json", "-q"],
-  ], { descriptors: 1024 });
-  const health = () => get(port, "/healthz");
-  await until(child, async () => (await health()).includes('"status":"ok","polls":1,'));
-  const probe = `/probe?target=${server}`;
-  for (const host of ["evil.test", "192.0.2.1", "localhost.evil.test"]) {
-    assertStringIncludes(await get(port, probe, host), "HTTP/1.1 421 ", host);
-  }
-  const page = await get(port, probe);
-  assertStringIncludes(page, "\nprobe_success 1\n");
-  assertStringIncludes(
-    page,
-    `\nblocksweep_probe_players_max ${entry.truth.raknet.columns.players_max}\n`,
-  );
-  const statuses = new Map<string, number>();
-  const burst = Array.from(
-    { length: 1000 },
-    (_, i) => get(port, `/probe?target=127.111.${i >> 8}.${i & 255}:19132`),
-  );
-  for (const response of await Promise.all(burst)) {
-    const status = response.split(" ")[1] ?? "closed";
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  }
-  const probed = statuses.get("200") ?? 0; // a busy machine may refuse all of them
-  assert(probed <= 16, `${probed} were probed`);
-  assertEquals([...statuses.keys()].filter((one) => !["200", "503", "closed"].includes(one)), []);
-  assertStringIncludes(await get(port, probe), "\nprobe_success 1\n");
-  assertStringIncludes(await health(), "HTTP/1.1 200 OK");
-  child.kill("SIGINT");
-  const { stderr, stdout } = await child.output();
-  assertEquals(new TextDecoder().decode(stderr), "");
-  const events = new TextDecoder().decode(stdout).trim().split("\n").map((line) =>
-    JSON.parse(line)
-  );
-  assertEquals(events.map(({ event }) => event), ["online"]);
-});
+longTest(
+  "1,000 targets of /probe at once do not disturb the watch: 16 are probed, and a foreign Host is refused",
+  async () => {
+    const hosts = drawFleet({ servers: 1, range: RANGE, seed: 5, software: ["bds"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const [{ entry }] = hosts;
+    const server = `${entry.host}:${entry.port}`;
+    const port = freePort();
+    const child = start([
+      ...["watch", server, "--metrics", String(port), "--probe", "--probe-allow", "127.111.0.0/16"],
+      ...["--json", "-q"],
+    ], { descriptors: 1024 });
+    const health = () => get(port, "/healthz");
+    await until(child, async () => (await health()).includes('"status":"ok","polls":1,'));
+    const probe = `/probe?target=${server}`;
+    for (const host of ["evil.test", "192.0.2.1", "localhost.evil.test"]) {
+      assertStringIncludes(await get(port, probe, host), "HTTP/1.1 421 ", host);
+    }
+    const page = await get(port, probe);
+    assertStringIncludes(page, "\nprobe_success 1\n");
+    assertStringIncludes(
+      page,
+      `\nblocksweep_probe_players_max ${entry.truth.raknet.columns.players_max}\n`,
+    );
+    const statuses = new Map<string, number>();
+    const burst = Array.from(
+      { length: 1000 },
+      (_, i) => get(port, `/probe?target=127.111.${i >> 8}.${i & 255}:19132`),
+    );
+    for (const response of await Promise.all(burst)) {
+      const status = response.split(" ")[1] ?? "closed";
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    const probed = statuses.get("200") ?? 0; // a busy machine may refuse all of them
+    assert(probed <= 16, `${probed} were probed`);
+    assertEquals([...statuses.keys()].filter((one) => !["200", "503", "closed"].includes(one)), []);
+    assertStringIncludes(await get(port, probe), "\nprobe_success 1\n");
+    assertStringIncludes(await health(), "HTTP/1.1 200 OK");
+    child.kill("SIGINT");
+    const { stderr, stdout } = await child.output();
+    assertEquals(new TextDecoder().decode(stderr), "");
+    const events = new TextDecoder().decode(stdout).trim().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    assertEquals(events.map(({ event }) => event), ["online"]);
+  },
+);
 
 Deno.test("/healthz has status 503 while the database is locked, and 200 when it can be written again", async () => {
   const hosts = drawFleet({ servers: 1, range: RANGE, seed: 6, software: ["bds"] });

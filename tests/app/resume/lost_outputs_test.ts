@@ -17,6 +17,7 @@ import { SEEN } from "../../store/databases.ts";
 import { fleetAt, inFolder, kill, listed, put, text } from "./stopped_programs.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { VERSION } from "../../../src/app/metrics/build_info.ts";
+import { longTest } from "../../long.ts";
 
 const FLEET = fleetAt(0x7f3d0000, 0);
 const TARGETS = "127.61.0.0/23";
@@ -104,29 +105,32 @@ Deno.test("a database that lost rows of a scan is refused, or gets the rows when
   });
 });
 
-Deno.test("rows that were imported from another output count as written, and the scan continues", async () => {
-  await using _fleet = await FLEET.open();
-  await inFolder(async (folder) => {
-    const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
-    const status = `${folder}/status`;
-    const outputs = ["-o", rows, "-o", database, "--status-file", status];
-    const child = start(["scan", TARGETS, ...outputs]);
-    await until(child, async () => JSON.parse(await text(status)).written >= 5);
-    for (const suffix of ["", "-wal", "-shm"]) await Deno.remove(database + suffix);
-    const part = await finish(child);
-    assertEquals(part.code, 1, part.stderr);
-    const goOn = ["scan", "--resume", `${rows}.checkpoint`];
-    const refused = await run(goOn);
-    assertEquals(refused.code, 2, refused.stderr);
-    assertMatch(refused.stderr, /no longer exists; restore it, import another output/);
-    const imported = await run(["import", database, rows]);
-    assertEquals(imported.code, 0, imported.stderr);
-    const resumed = await run(goOn);
-    assertEquals(resumed.code, 0, resumed.stderr);
-    const ids = readNdjson(await text(rows)).map(serverId);
-    assertEquals([ids.length, observed(database)], [60, ids.toSorted()]);
-  });
-});
+longTest(
+  "rows that were imported from another output count as written, and the scan continues",
+  async () => {
+    await using _fleet = await FLEET.open();
+    await inFolder(async (folder) => {
+      const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
+      const status = `${folder}/status`;
+      const outputs = ["-o", rows, "-o", database, "--status-file", status];
+      const child = start(["scan", TARGETS, ...outputs]);
+      await until(child, async () => JSON.parse(await text(status)).written >= 5);
+      for (const suffix of ["", "-wal", "-shm"]) await Deno.remove(database + suffix);
+      const part = await finish(child);
+      assertEquals(part.code, 1, part.stderr);
+      const goOn = ["scan", "--resume", `${rows}.checkpoint`];
+      const refused = await run(goOn);
+      assertEquals(refused.code, 2, refused.stderr);
+      assertMatch(refused.stderr, /no longer exists; restore it, import another output/);
+      const imported = await run(["import", database, rows]);
+      assertEquals(imported.code, 0, imported.stderr);
+      const resumed = await run(goOn);
+      assertEquals(resumed.code, 0, resumed.stderr);
+      const ids = readNdjson(await text(rows)).map(serverId);
+      assertEquals([ids.length, observed(database)], [60, ids.toSorted()]);
+    });
+  },
+);
 
 Deno.test("an opt-out before a kill is marked in the database when the scan is resumed", async () => {
   await inFolder(async (folder) => {
@@ -157,49 +161,52 @@ const LOSSES: Readonly<Record<string, [loss: (path: string) => Promise<unknown>,
   "truncated": [(path) => Deno.truncate(path), "another program changed it: it has "],
 };
 
-Deno.test("an output that is lost during a scan ends it with exit code 1, and the other outputs are complete", async () => {
-  await using _fleet = await FLEET.open();
-  await inFolder(async (folder) => {
-    const lose = async (name: string, lost: string, permissions?: readonly string[]) => {
-      for (const { name } of Deno.readDirSync(folder)) {
-        if (!name.startsWith("rotated")) await Deno.remove(`${folder}/${name}`);
+longTest(
+  "an output that is lost during a scan ends it with exit code 1, and the other outputs are complete",
+  async () => {
+    await using _fleet = await FLEET.open();
+    await inFolder(async (folder) => {
+      const lose = async (name: string, lost: string, permissions?: readonly string[]) => {
+        for (const { name } of Deno.readDirSync(folder)) {
+          if (!name.startsWith("rotated")) await Deno.remove(`${folder}/${name}`);
+        }
+        const at = (file: string) => `${folder}/${name}.${file}`;
+        const outputs = ["csv", "ndjson"].map(at);
+        if (permissions === undefined) outputs.push(at("db"));
+        const args = ["scan", TARGETS, "--append", ...outputs.flatMap((one) => ["-o", one])];
+        const child = start([...args, "--status-file", at("s")], { permissions });
+        await until(child, async () => JSON.parse(await text(at("s"))).written >= 5);
+        const [loss, fate] = LOSSES[name];
+        await loss(at(lost));
+        const { code, stderr } = await finish(child);
+        assertEquals(code, 1, stderr);
+        assertStringIncludes(stderr, `\nblocksweep: Cannot write to "${at(lost)}": ${fate}`);
+        assertEquals(stderr.match(/^blocksweep: Cannot write|no longer/gm)?.length, 1, stderr);
+        const [, rows] = /(\d+) rows written/.exec(stderr)!;
+        for (const file of ["csv", "ndjson"].filter((one) => one !== lost)) {
+          const read = file === "csv" ? readCsv : readNdjson;
+          const ids = read(await text(at(file))).map(serverId);
+          assertEquals([ids.length, new Set(ids).size], [Number(rows), Number(rows)], file);
+        }
+        return stderr;
+      };
+      for (const name of Object.keys(LOSSES)) {
+        const stderr = await lose(name, "ndjson");
+        assertMatch(stderr, /once the file is restored, continue with: .* scan --resume/);
       }
-      const at = (file: string) => `${folder}/${name}.${file}`;
-      const outputs = ["csv", "ndjson"].map(at);
-      if (permissions === undefined) outputs.push(at("db"));
-      const args = ["scan", TARGETS, "--append", ...outputs.flatMap((one) => ["-o", one])];
-      const child = start([...args, "--status-file", at("s")], { permissions });
-      await until(child, async () => JSON.parse(await text(at("s"))).written >= 5);
-      const [loss, fate] = LOSSES[name];
-      await loss(at(lost));
-      const { code, stderr } = await finish(child);
-      assertEquals(code, 1, stderr);
-      assertStringIncludes(stderr, `\nblocksweep: Cannot write to "${at(lost)}": ${fate}`);
-      assertEquals(stderr.match(/^blocksweep: Cannot write|no longer/gm)?.length, 1, stderr);
-      const [, rows] = /(\d+) rows written/.exec(stderr)!;
-      for (const file of ["csv", "ndjson"].filter((one) => one !== lost)) {
-        const read = file === "csv" ? readCsv : readNdjson;
-        const ids = read(await text(at(file))).map(serverId);
-        assertEquals([ids.length, new Set(ids).size], [Number(rows), Number(rows)], file);
-      }
-      return stderr;
-    };
-    for (const name of Object.keys(LOSSES)) {
-      const stderr = await lose(name, "ndjson");
-      assertMatch(stderr, /once the file is restored, continue with: .* scan --resume/);
-    }
-    await Deno.rename(`${folder}/rotated.ndjson.1`, `${folder}/rotated.ndjson`);
-    const resumed = await run(["scan", "--resume", `${folder}/rotated.csv.checkpoint`]);
-    assertEquals(resumed.code, 0, resumed.stderr);
-    const ids = readNdjson(await text(`${folder}/rotated.ndjson`)).map(serverId);
-    assertEquals([ids.length, new Set(ids).size], [60, 60]);
-    assertMatch(await lose("deleted", "db"), /continue with/);
-    const files = ["csv", "ndjson", "s", "s.part"].map((file) => `${folder}/deleted.${file}`);
-    const permissions = SCAN.map((flag) =>
-      flag === "--allow-write" ? `${flag}=${files.join()}` : flag
-    );
-    const stderr = await lose("deleted", "csv", permissions);
-    assertMatch(stderr, /cannot keep a checkpoint/);
-    assertEquals(stderr.includes("continue with"), false, stderr);
-  });
-});
+      await Deno.rename(`${folder}/rotated.ndjson.1`, `${folder}/rotated.ndjson`);
+      const resumed = await run(["scan", "--resume", `${folder}/rotated.csv.checkpoint`]);
+      assertEquals(resumed.code, 0, resumed.stderr);
+      const ids = readNdjson(await text(`${folder}/rotated.ndjson`)).map(serverId);
+      assertEquals([ids.length, new Set(ids).size], [60, 60]);
+      assertMatch(await lose("deleted", "db"), /continue with/);
+      const files = ["csv", "ndjson", "s", "s.part"].map((file) => `${folder}/deleted.${file}`);
+      const permissions = SCAN.map((flag) =>
+        flag === "--allow-write" ? `${flag}=${files.join()}` : flag
+      );
+      const stderr = await lose("deleted", "csv", permissions);
+      assertMatch(stderr, /cannot keep a checkpoint/);
+      assertEquals(stderr.includes("continue with"), false, stderr);
+    });
+  },
+);

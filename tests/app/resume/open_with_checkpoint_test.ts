@@ -29,6 +29,7 @@ import { ndjsonFormat } from "../../../src/sinks/json.ts";
 import { openFile } from "../../../src/sinks/file_output.ts";
 import { TextSink } from "../../../src/sinks/sink.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { longTest } from "../../long.ts";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -240,56 +241,65 @@ function nameOf(part: string | number): string {
   return typeof part === "number" ? "#" : part;
 }
 
-Deno.test("a checkpoint that was edited together with its checksum is refused in one line, or valid", () =>
-  withInterrupted(async ({ folder, path, checkpoint, lines }) => {
-    await forge(path, checkpoint, lines);
-    assertEquals(await outcome(path, folder), "taken");
-    let [taken, refused] = [0, 0];
-    for (const place of placesOf(checkpoint)) {
-      for (const value of [...HOSTILE, undefined]) {
-        await forge(path, withValue(checkpoint, place, value), lines);
+longTest(
+  "a checkpoint that was edited together with its checksum is refused in one line, or valid",
+  () =>
+    withInterrupted(async ({ folder, path, checkpoint, lines }) => {
+      await forge(path, checkpoint, lines);
+      assertEquals(await outcome(path, folder), "taken");
+      let [taken, refused] = [0, 0];
+      for (const place of placesOf(checkpoint)) {
+        for (const value of [...HOSTILE, undefined]) {
+          await forge(path, withValue(checkpoint, place, value), lines);
+          const what = await outcome(path, folder);
+          if (what === "taken") taken++;
+          else {
+            refused++;
+            assertMatch(what, /^Cannot resume "/, `${place} = ${JSON.stringify(value)}`);
+          }
+        }
+      }
+      assert(taken > 50 && refused > 1000, `${taken} taken, ${refused} refused`);
+    }),
+);
+
+longTest(
+  "a list file that was edited together with its checksums is refused in one line, or valid",
+  () =>
+    withInterrupted(async ({ folder, path, checkpoint, lines }) => {
+      const [head, ...rows] = lines;
+      const configuration: Json = JSON.parse(head.slice("blocksweep rows ".length));
+      let [taken, refused] = [0, 0];
+      const judge = async (edited: readonly string[], name: string) => {
+        const bytes = new TextEncoder().encode(edited.join("\n") + "\n").length;
+        await forge(path, withValue(checkpoint, ["list", "bytes"], bytes), edited);
         const what = await outcome(path, folder);
         if (what === "taken") taken++;
         else {
           refused++;
-          assertMatch(what, /^Cannot resume "/, `${place} = ${JSON.stringify(value)}`);
+          assertMatch(what, /^Cannot /, name);
+        }
+      };
+      for (const place of placesOf(configuration)) {
+        for (const value of [...HOSTILE, undefined]) {
+          const edited = JSON.stringify(withValue(configuration, place, value));
+          await judge(
+            [`blocksweep rows ${edited}`, ...rows],
+            `${place} = ${JSON.stringify(value)}`,
+          );
         }
       }
-    }
-    assert(taken > 50 && refused > 1000, `${taken} taken, ${refused} refused`);
-  }));
-
-Deno.test("a list file that was edited together with its checksums is refused in one line, or valid", () =>
-  withInterrupted(async ({ folder, path, checkpoint, lines }) => {
-    const [head, ...rows] = lines;
-    const configuration: Json = JSON.parse(head.slice("blocksweep rows ".length));
-    let [taken, refused] = [0, 0];
-    const judge = async (edited: readonly string[], name: string) => {
-      const bytes = new TextEncoder().encode(edited.join("\n") + "\n").length;
-      await forge(path, withValue(checkpoint, ["list", "bytes"], bytes), edited);
-      const what = await outcome(path, folder);
-      if (what === "taken") taken++;
-      else {
-        refused++;
-        assertMatch(what, /^Cannot /, name);
+      for (const line of ["", "+", "+ 1", "+ x 127.0.0.1:1", "! x", "? 1", "+ - 127.0.0.1:1"]) {
+        for (let at = 0; at <= rows.length; at++) {
+          await judge([head, ...rows.toSpliced(at, 1, line)], line);
+        }
       }
-    };
-    for (const place of placesOf(configuration)) {
-      for (const value of [...HOSTILE, undefined]) {
-        const edited = JSON.stringify(withValue(configuration, place, value));
-        await judge([`blocksweep rows ${edited}`, ...rows], `${place} = ${JSON.stringify(value)}`);
+      for (const edited of ["", "blocksweep rows ", "blocksweep rows {", "{}"]) {
+        await judge([edited, ...rows], edited);
       }
-    }
-    for (const line of ["", "+", "+ 1", "+ x 127.0.0.1:1", "! x", "? 1", "+ - 127.0.0.1:1"]) {
-      for (let at = 0; at <= rows.length; at++) {
-        await judge([head, ...rows.toSpliced(at, 1, line)], line);
-      }
-    }
-    for (const edited of ["", "blocksweep rows ", "blocksweep rows {", "{}"]) {
-      await judge([edited, ...rows], edited);
-    }
-    assert(taken > 50 && refused > 1000, `${taken} taken, ${refused} refused`);
-  }));
+      assert(taken > 50 && refused > 1000, `${taken} taken, ${refused} refused`);
+    }),
+);
 
 Deno.test("errors name the field, its value and the expected value", () =>
   withInterrupted(async ({ folder, path, checkpoint, lines }) => {

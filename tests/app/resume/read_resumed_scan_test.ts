@@ -9,6 +9,7 @@ import { Random } from "../../../src/fleet/random.ts";
 import { sha256 } from "../../../src/scan/checkpoint/checkpoint_file.ts";
 import { run, start, until } from "../../cli/program.ts";
 import { fleetAt, inFolder, kill, listed, put, SELECTION, text } from "./stopped_programs.ts";
+import { longTest } from "../../long.ts";
 
 const FLEET = fleetAt(0x7f240000, 10);
 const TARGETS = "127.36.0.0/23";
@@ -31,54 +32,57 @@ async function touched(child: Deno.ChildProcess, folder: string, path: string): 
 
 const SCAN_ARGS = ["scan", TARGETS, "--cooldown", "500ms", "--timeout", "1s"];
 
-Deno.test("a scan that is killed at random moments and resumed finds every server once", async () => {
-  await inFolder((folder) =>
-    withFleet(async () => {
-      const [csv, ndjson] = [`${folder}/rows.csv`, `${folder}/rows.ndjson`];
-      const checkpoint = `${csv}.checkpoint`;
-      const random = new Random(9);
-      const begin = [...SCAN_ARGS, "--rate", "900", "-o", csv, "-o", ndjson];
-      const goOn = ["scan", "--resume", checkpoint];
-      const moments: ((child: Deno.ChildProcess) => Promise<boolean>)[] = [5, 15, 25, 35, 45].map(
-        (rows) => {
-          const least = rows + random.below(8);
-          return async () => await listed(`${checkpoint}.list`) >= least;
-        },
-      );
-      // This kill is during a save: the next checkpoint has not replaced the old one yet.
-      moments.splice(2, 0, (child) => touched(child, folder, `${checkpoint}.part`));
-      for (const [i, moment] of moments.entries()) {
-        const child = start(i === 0 ? begin : goOn);
-        await until(child, async () => (await Deno.stat(checkpoint)).isFile);
-        await until(child, () => moment(child));
-        await kill(child);
-      }
-      const { mode } = await Deno.stat(checkpoint);
-      assertEquals(mode! & 0o777, 0o600);
-      const last = await run([...goOn, "--rate", "1M"]);
-      assertEquals(last.code, 0, last.stderr);
-      assertMatch(
-        last.stderr,
-        /^resuming "\S+" \(scan \S+, killed, saved \S+\): \d+ rows written/,
-      );
-      const rows = readNdjson(await Deno.readTextFile(ndjson));
-      const servers = rows.map(serverId);
-      assertEquals(servers.toSorted(), [...new Set(servers)].toSorted());
-      assertEquals(readCsv(await Deno.readTextFile(csv)).map(serverId), servers);
-      const { found, faults } = verifyAgainstManifest(FLEET.entries, rows, SELECTION, "ndjson");
-      assertEquals([found, servers.length, faults], [60, 60, []]);
-      assertEquals(new Set(rows.map(({ scan_id }) => scan_id)).size, 1);
-      const done = await run(goOn);
-      assertEquals([done.code, done.stdout], [2, ""]);
-      assertMatch(
-        done.stderr,
-        /there is no such file; a scan that finishes removes its checkpoint\n$/,
-      );
-      const names = [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted();
-      assertEquals(names, ["rows.csv", "rows.ndjson"]);
-    })
-  );
-});
+longTest(
+  "a scan that is killed at random moments and resumed finds every server once",
+  async () => {
+    await inFolder((folder) =>
+      withFleet(async () => {
+        const [csv, ndjson] = [`${folder}/rows.csv`, `${folder}/rows.ndjson`];
+        const checkpoint = `${csv}.checkpoint`;
+        const random = new Random(9);
+        const begin = [...SCAN_ARGS, "--rate", "900", "-o", csv, "-o", ndjson];
+        const goOn = ["scan", "--resume", checkpoint];
+        const moments: ((child: Deno.ChildProcess) => Promise<boolean>)[] = [5, 15, 25, 35, 45].map(
+          (rows) => {
+            const least = rows + random.below(8);
+            return async () => await listed(`${checkpoint}.list`) >= least;
+          },
+        );
+        // This kill is during a save: the next checkpoint has not replaced the old one yet.
+        moments.splice(2, 0, (child) => touched(child, folder, `${checkpoint}.part`));
+        for (const [i, moment] of moments.entries()) {
+          const child = start(i === 0 ? begin : goOn);
+          await until(child, async () => (await Deno.stat(checkpoint)).isFile);
+          await until(child, () => moment(child));
+          await kill(child);
+        }
+        const { mode } = await Deno.stat(checkpoint);
+        assertEquals(mode! & 0o777, 0o600);
+        const last = await run([...goOn, "--rate", "1M"]);
+        assertEquals(last.code, 0, last.stderr);
+        assertMatch(
+          last.stderr,
+          /^resuming "\S+" \(scan \S+, killed, saved \S+\): \d+ rows written/,
+        );
+        const rows = readNdjson(await Deno.readTextFile(ndjson));
+        const servers = rows.map(serverId);
+        assertEquals(servers.toSorted(), [...new Set(servers)].toSorted());
+        assertEquals(readCsv(await Deno.readTextFile(csv)).map(serverId), servers);
+        const { found, faults } = verifyAgainstManifest(FLEET.entries, rows, SELECTION, "ndjson");
+        assertEquals([found, servers.length, faults], [60, 60, []]);
+        assertEquals(new Set(rows.map(({ scan_id }) => scan_id)).size, 1);
+        const done = await run(goOn);
+        assertEquals([done.code, done.stdout], [2, ""]);
+        assertMatch(
+          done.stderr,
+          /there is no such file; a scan that finishes removes its checkpoint\n$/,
+        );
+        const names = [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted();
+        assertEquals(names, ["rows.csv", "rows.ndjson"]);
+      })
+    );
+  },
+);
 
 Deno.test("a scan that cannot be resumed is refused in one line, and no file changes", async () => {
   await inFolder((folder) =>
@@ -186,7 +190,7 @@ async function contents(folder: string): Promise<Record<string, string>> {
   return files;
 }
 
-Deno.test("rows on standard output may repeat after a kill, and never after Ctrl-C", async () => {
+longTest("rows on standard output may repeat after a kill, and never after Ctrl-C", async () => {
   await inFolder((folder) =>
     withFleet(async () => {
       const checkpoint = `${folder}/scan.checkpoint`;

@@ -15,6 +15,7 @@ import {
 import { fleetAt, inFolder, put, SELECTION, text } from "./stopped_programs.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { VERSION } from "../../../src/app/metrics/build_info.ts";
+import { longTest } from "../../long.ts";
 
 /** Creates a program `blocksweep` in a folder, as `deno task install` does. */
 async function install(folder: string): Promise<void> {
@@ -105,12 +106,15 @@ async function stopAndContinue(way: string, point: Point, folder: string): Promi
 }
 
 for (const way of ["SIGINT", "SIGTERM", "--max-runtime"]) {
-  Deno.test(`a scan stopped by ${way}, early or late, continues with the printed command`, async () => {
-    const ends = await Promise.allSettled(
-      Object.values(POINTS).map((point) =>
-        inFolder((folder) => stopAndContinue(way, point, folder))
-      ),
-    );
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
-  });
+  longTest(
+    `a scan stopped by ${way}, early or late, continues with the printed command`,
+    async () => {
+      const ends = await Promise.allSettled(
+        Object.values(POINTS).map((point) =>
+          inFolder((folder) => stopAndContinue(way, point, folder))
+        ),
+      );
+      for (const end of ends) if (end.status === "rejected") throw end.reason;
+    },
+  );
 }

@@ -25,6 +25,7 @@ import { newWatchCounts } from "../../../src/watch/mod.ts";
 import { all, storedServers } from "../../store/databases.ts";
 import { record, scanId, watchId } from "../../store/records.ts";
 import { finish, PrintedText, run, start } from "../../cli/program.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = "127.34.0.0/26";
 const FLEET = { servers: 30, hostile: 5, range: { start: 0x7f220000, end: 0x7f220040 }, seed: 8 };
@@ -136,68 +137,74 @@ Deno.test("an unusable database ends a scan before its first probe, and before a
   }
 });
 
-Deno.test("a database that another program locks during a scan gets every row exactly once", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const [list, file] = [`${folder}/a.db`, `${folder}/a.ndjson`];
-    await using _fleet = await openFleet(drawFleet({ ...FLEET, hostile: 0 }), {
-      ...{ clock: systemClock, seed: 1 },
-    });
-    const child = start(["scan", RANGE, ...QUICK, "--rate", "100", "-o", list, "-o", file]);
-    let ended = false;
-    const finished = finish(child).finally(() => ended = true);
-    const lines = async () =>
-      (await Deno.readTextFile(file).catch(() => "")).split("\n").length - 1;
-    const untilRows = async (count: number) => {
-      while (!ended && await lines() < count) await new Promise((go) => setTimeout(go, 20));
-    };
-    await untilRows(4);
-    using other = new DatabaseSync(list);
-    other.exec("pragma busy_timeout = 1000; begin immediate");
-    await untilRows(await lines() + 8);
-    other.exec("commit");
-    const { code, stderr } = await finished;
-    assertEquals(code, 0, stderr);
-    assertStringIncludes(
-      stderr,
-      "is unavailable (another program is writing to it): rows are kept in",
-    );
-    assertStringIncludes(stderr, `blocksweep: "${list}" is available again: `);
-    const rows = readNdjson(await Deno.readTextFile(file)).map(serverId).toSorted();
-    const stored = await listOf(list);
-    assertEquals([stored.map(serverId).toSorted(), rows.length], [rows, 30]);
-    const [{ n }] = other.prepare("select count(*) as n from observations").all();
-    assertEquals(n, 30);
-    const left = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
-    assertEquals(left.filter((name) => name.startsWith("spill")), []);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
-Deno.test("a database that is locked when a command starts ends the command before anything is sent or truncated", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const list = `${folder}/a.db`;
-    await Deno.writeTextFile(`${folder}/a.csv`, "127.0.0.1:5\n");
-    assertEquals((await run(["import", list, `${folder}/a.csv`])).code, 0);
-    using other = new DatabaseSync(list);
-    other.exec("begin immediate");
-    const commands = [
-      ["scan", "127.0.0.1", "-o", list, "-o", `${folder}/a.csv`],
-      ["import", list, `${folder}/a.csv`],
-      ["prune", list, "--keep", "9d"],
-    ];
-    const results = await Promise.all(commands.map((args) => run(args)));
-    for (const [i, { code, stderr, stdout }] of results.entries()) {
-      const error = `blocksweep: Cannot open "${list}": another program is writing to it\n`;
-      assertEquals([code, stderr, stdout], [2, error, ""], commands[i].join(" "));
+longTest(
+  "a database that another program locks during a scan gets every row exactly once",
+  async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const [list, file] = [`${folder}/a.db`, `${folder}/a.ndjson`];
+      await using _fleet = await openFleet(drawFleet({ ...FLEET, hostile: 0 }), {
+        ...{ clock: systemClock, seed: 1 },
+      });
+      const child = start(["scan", RANGE, ...QUICK, "--rate", "100", "-o", list, "-o", file]);
+      let ended = false;
+      const finished = finish(child).finally(() => ended = true);
+      const lines = async () =>
+        (await Deno.readTextFile(file).catch(() => "")).split("\n").length - 1;
+      const untilRows = async (count: number) => {
+        while (!ended && await lines() < count) await new Promise((go) => setTimeout(go, 20));
+      };
+      await untilRows(4);
+      using other = new DatabaseSync(list);
+      other.exec("pragma busy_timeout = 1000; begin immediate");
+      await untilRows(await lines() + 8);
+      other.exec("commit");
+      const { code, stderr } = await finished;
+      assertEquals(code, 0, stderr);
+      assertStringIncludes(
+        stderr,
+        "is unavailable (another program is writing to it): rows are kept in",
+      );
+      assertStringIncludes(stderr, `blocksweep: "${list}" is available again: `);
+      const rows = readNdjson(await Deno.readTextFile(file)).map(serverId).toSorted();
+      const stored = await listOf(list);
+      assertEquals([stored.map(serverId).toSorted(), rows.length], [rows, 30]);
+      const [{ n }] = other.prepare("select count(*) as n from observations").all();
+      assertEquals(n, 30);
+      const left = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+      assertEquals(left.filter((name) => name.startsWith("spill")), []);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
-    assertEquals(await Deno.readTextFile(`${folder}/a.csv`), "127.0.0.1:5\n");
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  },
+);
+
+longTest(
+  "a database that is locked when a command starts ends the command before anything is sent or truncated",
+  async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const list = `${folder}/a.db`;
+      await Deno.writeTextFile(`${folder}/a.csv`, "127.0.0.1:5\n");
+      assertEquals((await run(["import", list, `${folder}/a.csv`])).code, 0);
+      using other = new DatabaseSync(list);
+      other.exec("begin immediate");
+      const commands = [
+        ["scan", "127.0.0.1", "-o", list, "-o", `${folder}/a.csv`],
+        ["import", list, `${folder}/a.csv`],
+        ["prune", list, "--keep", "9d"],
+      ];
+      const results = await Promise.all(commands.map((args) => run(args)));
+      for (const [i, { code, stderr, stdout }] of results.entries()) {
+        const error = `blocksweep: Cannot open "${list}": another program is writing to it\n`;
+        assertEquals([code, stderr, stdout], [2, error, ""], commands[i].join(" "));
+      }
+      assertEquals(await Deno.readTextFile(`${folder}/a.csv`), "127.0.0.1:5\n");
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
 
 Deno.test("Ctrl-C while another program keeps a database locked ends a scan as interrupted", async () => {
   const folder = await Deno.makeTempDir();

@@ -16,6 +16,7 @@ import { scanId } from "../../store/records.ts";
 import { deepJson } from "../deep_json.ts";
 import { until } from "../nats_server.ts";
 import { collectorTest, ID, type Lab, NAME, partEnd, row } from "./lab.ts";
+import { longTest } from "../../long.ts";
 
 const [PART_1, PART_2] = [0x0a000001, 0x0a000101];
 
@@ -196,6 +197,7 @@ collectorTest(
     const [{ runs, campaign }] = await newestScans(lab.database, 1);
     assertEquals([runs, campaign], [2, NAME]);
   },
+  longTest,
 );
 
 collectorTest(
@@ -249,7 +251,7 @@ collectorTest("a collector goes on after its NATS server was killed", async (lab
   await lab.rows(2, [row(PART_2)]);
   await until(async () => (await counts(lab, "servers"))[0] === 2);
   await collector.stop();
-});
+}, longTest);
 
 collectorTest("opt-outs are written into the database and the opt-out file", async (lab) => {
   await lab.submit();
@@ -324,7 +326,7 @@ collectorTest("a database and its copy both get all rows of a campaign", async (
     assertEquals(await counts({ ...lab, database }, "servers", "observations"), [3, 3]);
     assertEquals((await scan({ ...lab, database })).state, "finished");
   }
-});
+}, longTest);
 
 collectorTest("a collector of the right version writes what others have left", async (lab) => {
   const { broker, consumer } = lab;
@@ -338,7 +340,7 @@ collectorTest("a collector of the right version writes what others have left", a
   await lab.collector({ campaign: "old" }, "0.0.9").ended;
   assertEquals([await counts(lab, "servers"), (await scan(lab)).state], [[2], "finished"]);
   assertEquals(await lab.waiting(), 0);
-});
+}, longTest);
 
 collectorTest("a collector needs a database, and a campaign that exists", async (lab) => {
   await assertRejects(

@@ -31,6 +31,7 @@ import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { readCollectorIdentity } from "../../../src/store/parts/campaign_scan.ts";
 import { connect, postgresTest, SERVER, withPostgres } from "../../store/databases.ts";
 import { type NatsServer, natsTest, startNats, until } from "../nats_server.ts";
+import type { Register } from "../../long.ts";
 
 /** The version of the program. */
 export const PROGRAM = "9.8.7";
@@ -223,12 +224,17 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
 }
 
 /** Registers a test of collectors for each engine. It is ignored where a server is missing. */
-export function collectorTest(name: string, use: (lab: Lab) => Promise<void>): void {
-  natsTest(`SQLite: ${name}`, () =>
+export function collectorTest(
+  name: string,
+  use: (lab: Lab) => Promise<void>,
+  register: Register = Deno.test,
+): void {
+  const withSqlite = () =>
     inFolder((folder) => {
       const path = `${folder}/servers.db`;
       return withLab(path, folder, () => Promise.resolve(openSqlite(path)), use);
-    }));
+    });
+  natsTest(`SQLite: ${name}`, withSqlite, register);
   if (SERVER === undefined) {
     postgresTest(`PostgreSQL: ${name}`, () => Promise.resolve());
     return;

@@ -9,6 +9,7 @@ import {
 } from "../../../src/campaign/nats/topology.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { natsTest, startCluster, startNats } from "../nats_server.ts";
+import { longTest } from "../../long.ts";
 
 const OPTIONS = { replicas: 1, resultsLimit: 2 ** 20 };
 
@@ -145,7 +146,7 @@ natsTest("a cluster stores each message on three servers, within its storage", a
   await ensureTopology(broker, { replicas: 3, resultsLimit: 2 ** 20 });
   const { config, cluster: raft } = await broker.jsm.streams.info("BS_TASKS");
   assertEquals([config.num_replicas, raft?.leader === undefined], [3, false]);
-});
+}, longTest);
 
 natsTest("a request that the user may not send is refused with its subject", async () => {
   await using server = await startNats({

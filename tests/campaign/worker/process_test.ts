@@ -15,6 +15,7 @@ import {
   submit,
   whenLeases,
 } from "./campaign.ts";
+import { longTest } from "../../long.ts";
 
 const KEY = leaseKey("lab", 1);
 
@@ -159,6 +160,7 @@ for (const [engine, flags] of Object.entries(ENGINES)) {
       const { ends } = await readResults(broker);
       assertEquals(ends.map(({ kind, end }) => [kind, end.tries]), [["done", 2]]);
     },
+    longTest,
   );
 }
 
@@ -206,4 +208,4 @@ natsTest("a campaign goes on while a server of a cluster is killed", async () =>
   const { rows } = await readResults(broker);
   const hosts = new Set(rows.map(({ host }) => host));
   assertEquals(hosts, new Set(fleet.servers.map(({ host }) => host)));
-});
+}, longTest);

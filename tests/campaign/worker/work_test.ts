@@ -34,6 +34,7 @@ import {
   testNetwork,
   whenLeases,
 } from "./campaign.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = "127.50.0.0/21"; // eight networks
 const FLEET = { range: RANGE, servers: 60, software: ["bds"], seed: 3 };
@@ -122,7 +123,7 @@ natsTest("a paused campaign gives its parts back, and goes on when it is resumed
   const { rows, ends } = await readResults(broker);
   assertEquals(hostsOf(rows), hostsOf(fleet.servers));
   assertEquals(ends.map(({ kind, end }) => [kind, end.tries]), Array(4).fill(["done", 1]));
-});
+}, longTest);
 
 natsTest("a cancelled campaign ends its parts, and its tasks are acknowledged", async () => {
   await using server = await startNats();
@@ -186,7 +187,7 @@ natsTest("a part that fails is tried five times, and then poisoned with the reas
   const { ends: [{ kind, end }] } = await readResults(broker);
   assertEquals([kind, end.why, end.tries], ["poisoned", why, 5]);
   assertEquals(await tasksLeft(broker), 0);
-});
+}, longTest);
 
 natsTest("what a worker lacks does not count as a try of the part", async () => {
   await using server = await startNats();
@@ -217,7 +218,7 @@ natsTest("what a worker lacks does not count as a try of the part", async () => 
   assertEquals(worker.lines.all.filter((line) => line.endsWith(`failed: ${why}`)).length, 2);
   const { ends: [{ kind, end }] } = await readResults(broker);
   assertEquals([kind, end.tries], ["done", 5]);
-});
+}, longTest);
 
 natsTest("a worker whose part another has taken sends and publishes nothing more", async () => {
   await using server = await startNats();
@@ -258,7 +259,7 @@ natsTest("a part that was queued twice is not taken from the worker that scans i
   const { rows, ends } = await readResults(broker);
   assertEquals([rows.length, hostsOf(rows)], [60, hostsOf(fleet.servers)]);
   assertEquals(ends.map(({ kind, end }) => [kind, end.tries]), [["done", 1]]);
-});
+}, longTest);
 
 natsTest("the part of a worker that is gone is taken when its lease is old", async () => {
   await using server = await startNats();
@@ -273,7 +274,7 @@ natsTest("the part of a worker that is gone is taken when its lease is old", asy
   assertEquals([tries, why], [2, "worker gone stopped without giving the part back"]);
   await whenLeases(broker, inState("done", 1));
   await worker.stop();
-});
+}, longTest);
 
 natsTest("a marker in a reply opts its address out of all campaigns", async () => {
   await using server = await startNats();
@@ -311,7 +312,7 @@ natsTest("an opt-out reaches the parts that run", async () => {
     ["done", 1024],
     ["done", 1024],
   ]);
-});
+}, longTest);
 
 natsTest("an opt-out that was removed and is added again reaches the parts that run", async () => {
   await using server = await startNats();
@@ -342,7 +343,7 @@ natsTest("an opt-out that was removed and is added again reaches the parts that 
   await worker.stop();
   const { length } = listener.senders;
   assert(length < 2048 - 300, `${length} datagrams`);
-});
+}, longTest);
 
 natsTest("a worker with a broken opt-out file does not begin", async () => {
   await using server = await startNats();
@@ -463,7 +464,7 @@ natsTest("while NATS is away, workers wait, and lose nothing", async () => {
   await worker.stop();
   assertEquals(hostsOf((await readResults(later)).rows), hostsOf(fleet.servers));
   assertEquals(await tasksLeft(later), 0);
-});
+}, longTest);
 
 natsTest("what a worker excludes is not probed, and the end of a part names it", async () => {
   await using server = await startNats();

@@ -14,6 +14,7 @@ import {
   start,
   until,
 } from "../program.ts";
+import { longTest } from "../../long.ts";
 
 const FLEET = smallFleet(0x7f2b0000);
 
@@ -54,33 +55,36 @@ Deno.test("Ctrl-C finishes the pending rows, and the printed command finds the r
   );
 });
 
-Deno.test("SIGTERM after Ctrl-C ends a scan at once, and the command that it prints finds the rest", async () => {
-  await inFolder((folder) =>
-    withFleet(FLEET, async (check) => {
-      const output = `${folder}/rows.ndjson`;
-      const files = ["-o", output, "--status-file", `${folder}/s`];
-      const args = ["scan", "127.43.0.0/24", "--cooldown", "1s", "--timeout", "500ms", ...files];
-      const child = start([...args, "--rate", "250"]);
-      await until(
-        child,
-        async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5,
-      );
-      const printed = new PrintedText(child);
-      child.kill("SIGINT");
-      await printed.until("Ctrl-C again");
-      child.kill("SIGTERM");
-      const stderr = await printed.rest();
-      assertEquals((await child.status).code, 130, stderr);
-      await child.stdout.cancel();
-      assertEquals(stderr.includes("interrupted in"), false, stderr);
-      const [, command] = /continue with: (?:blocksweep|deno task) (scan .*)\n/.exec(stderr)!;
-      const second = await run([...command.split(" "), "--rate", "10k"]);
-      assertEquals(second.code, 0, second.stderr);
-      const rows = readNdjson(await Deno.readTextFile(output));
-      assertEquals([check(rows, "ndjson").faults, rows.length], [[], 40]);
-    })
-  );
-});
+longTest(
+  "SIGTERM after Ctrl-C ends a scan at once, and the command that it prints finds the rest",
+  async () => {
+    await inFolder((folder) =>
+      withFleet(FLEET, async (check) => {
+        const output = `${folder}/rows.ndjson`;
+        const files = ["-o", output, "--status-file", `${folder}/s`];
+        const args = ["scan", "127.43.0.0/24", "--cooldown", "1s", "--timeout", "500ms", ...files];
+        const child = start([...args, "--rate", "250"]);
+        await until(
+          child,
+          async () => JSON.parse(await Deno.readTextFile(`${folder}/s`)).written >= 5,
+        );
+        const printed = new PrintedText(child);
+        child.kill("SIGINT");
+        await printed.until("Ctrl-C again");
+        child.kill("SIGTERM");
+        const stderr = await printed.rest();
+        assertEquals((await child.status).code, 130, stderr);
+        await child.stdout.cancel();
+        assertEquals(stderr.includes("interrupted in"), false, stderr);
+        const [, command] = /continue with: (?:blocksweep|deno task) (scan .*)\n/.exec(stderr)!;
+        const second = await run([...command.split(" "), "--rate", "10k"]);
+        assertEquals(second.code, 0, second.stderr);
+        const rows = readNdjson(await Deno.readTextFile(output));
+        assertEquals([check(rows, "ndjson").faults, rows.length], [[], 40]);
+      })
+    );
+  },
+);
 
 Deno.test("SIGTERM ends a scan as Ctrl-C does; without a checkpoint the command is longer", async () => {
   await inFolder(async (folder) => {

@@ -14,6 +14,7 @@ import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { all, STATES } from "../../store/databases.ts";
 import { portList } from "../../../src/targets/ports.ts";
 import { finish, run, start, until } from "../program.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = { start: 0x7f5a0000, end: 0x7f5a0020 };
 /**
@@ -157,51 +158,62 @@ Deno.test("--rescan queries each server in its known protocols before it counts 
     assertEquals(missed.map(({ id }) => id), DEAD);
   }));
 
-Deno.test("--rescan finds protocols that are missing in the database after a first reply of the server", () =>
-  withList(async (list, folder, out) => {
-    const whole = await knownIn(list);
-    const pocketmine = HOSTS.filter(({ entry }) => entry.software === "pocketmine");
-    const [a, b] = pocketmine.map(({ endpoint }) => formatEndpoint(endpoint));
-    assertEquals([whole.get(a), whole.get(b)], [["raknet", "query"], ["raknet", "query"]]);
-    for (const [id, name] of [[a, "raknet"], [b, "query"]]) {
-      await query(
-        list,
-        `update servers set protocols = '["${name}"]', digest = x'00' where key = '${id}'`,
-      );
-    }
-    const known = await knownIn(list);
-    const args = ["scan", "--rescan", list, ...QUICK, ...out, "-o", list];
-    const firstOnly = await watched(folder, [...args, "--no-follow"]);
-    assertEquals(faultsOf(firstOnly.lines, known, known), []);
-    assertEquals(await knownIn(list), known);
-    const { code, stderr, lines } = await watched(folder, args);
-    assertEquals(code, 0, stderr);
-    assertEquals(faultsOf(lines, known), []);
-    assertEquals(await knownIn(list), whole);
-  }));
+longTest(
+  "--rescan finds protocols that are missing in the database after a first reply of the server",
+  () =>
+    withList(async (list, folder, out) => {
+      const whole = await knownIn(list);
+      const pocketmine = HOSTS.filter(({ entry }) => entry.software === "pocketmine");
+      const [a, b] = pocketmine.map(({ endpoint }) => formatEndpoint(endpoint));
+      assertEquals([whole.get(a), whole.get(b)], [["raknet", "query"], ["raknet", "query"]]);
+      for (const [id, name] of [[a, "raknet"], [b, "query"]]) {
+        await query(
+          list,
+          `update servers set protocols = '["${name}"]', digest = x'00' where key = '${id}'`,
+        );
+      }
+      const known = await knownIn(list);
+      const args = ["scan", "--rescan", list, ...QUICK, ...out, "-o", list];
+      const firstOnly = await watched(folder, [...args, "--no-follow"]);
+      assertEquals(faultsOf(firstOnly.lines, known, known), []);
+      assertEquals(await knownIn(list), known);
+      const { code, stderr, lines } = await watched(folder, args);
+      assertEquals(code, 0, stderr);
+      assertEquals(faultsOf(lines, known), []);
+      assertEquals(await knownIn(list), whole);
+    }),
+);
 
-Deno.test("--rescan with --protocol leaves out servers that speak none of them, and counts them", () =>
-  withList(async (list, folder, out) => {
-    const known = await knownIn(list);
-    const args = ["scan", "--rescan", list, "--protocol", "raknet", ...QUICK, ...out];
-    const { stderr, lines } = await watched(folder, [...args, "-o", list]);
-    const others = [...known].filter(([, names]) => names.length > 0 && !names.includes("raknet"));
-    assertStringIncludes(
-      stderr,
-      `${others.length} known servers were not probed: they speak none of the protocols in --protocol\n`,
-    );
-    const allowed = new Map(
-      [...known].map(([id, names]) => [id, names.filter((name) => name === "raknet")]),
-    );
-    assertEquals(faultsOf(lines, allowed, allowed), []);
-    const missed = await query(list, `select id from ${STATES} where missed_scans > 0 order by id`);
-    assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
-    const plan = await run([...args, "--dry-run"]);
-    assertStringIncludes(
-      plan.stdout,
-      `; ${others.length} not probed: they speak no selected protocol\n`,
-    );
-  }));
+longTest(
+  "--rescan with --protocol leaves out servers that speak none of them, and counts them",
+  () =>
+    withList(async (list, folder, out) => {
+      const known = await knownIn(list);
+      const args = ["scan", "--rescan", list, "--protocol", "raknet", ...QUICK, ...out];
+      const { stderr, lines } = await watched(folder, [...args, "-o", list]);
+      const others = [...known].filter(([, names]) =>
+        names.length > 0 && !names.includes("raknet")
+      );
+      assertStringIncludes(
+        stderr,
+        `${others.length} known servers were not probed: they speak none of the protocols in --protocol\n`,
+      );
+      const allowed = new Map(
+        [...known].map(([id, names]) => [id, names.filter((name) => name === "raknet")]),
+      );
+      assertEquals(faultsOf(lines, allowed, allowed), []);
+      const missed = await query(
+        list,
+        `select id from ${STATES} where missed_scans > 0 order by id`,
+      );
+      assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
+      const plan = await run([...args, "--dry-run"]);
+      assertStringIncludes(
+        plan.stdout,
+        `; ${others.length} not probed: they speak no selected protocol\n`,
+      );
+    }),
+);
 
 /** The protocols in which a server is probed that is known to speak some: theirs, and their siblings. */
 function withSiblings(names: readonly string[]): string[] {
@@ -211,90 +223,102 @@ function withSiblings(names: readonly string[]): string[] {
 /** The numbers in a line of text. */
 const numbers = (text: string, line: RegExp) => line.exec(text)!.slice(1).map(Number);
 
-Deno.test("a dry run of --rescan, the list of targets and the scan agree on what is sent", () =>
-  withList(async (list, folder, out) => {
-    const known = await knownIn(list);
-    const args = ["scan", "--rescan", list, ...QUICK, ...out];
-    const listed = (await run([...args, "-sL"])).stdout.trim().split("\n").toSorted();
-    assertEquals(
-      listed,
-      [...known].flatMap(([id, names]) =>
-        (names.length === 0 ? USUAL : withSiblings(names)).map((name) => `${id} ${name}`)
-      ).toSorted(),
-    );
-    const { stdout } = await run([...args, "--dry-run"]);
-    const portsOf = (name: string) =>
-      portList(
-        listed.filter((line) => line.endsWith(` ${name}`))
-          .map((line) => Number(/:(\d+) /.exec(line)![1])),
+longTest(
+  "a dry run of --rescan, the list of targets and the scan agree on what is sent",
+  () =>
+    withList(async (list, folder, out) => {
+      const known = await knownIn(list);
+      const args = ["scan", "--rescan", list, ...QUICK, ...out];
+      const listed = (await run([...args, "-sL"])).stdout.trim().split("\n").toSorted();
+      assertEquals(
+        listed,
+        [...known].flatMap(([id, names]) =>
+          (names.length === 0 ? USUAL : withSiblings(names)).map((name) => `${id} ${name}`)
+        ).toSorted(),
       );
-    assertStringIncludes(
-      stdout,
-      `\nports        ${
-        [...USUAL, "sqp"].map((name) =>
-          `${name === "sqp" ? "interviews: " : ""}${name} ${portsOf(name)}`
-        ).join("; ")
-      }\n`,
-    );
-    assertEquals(portsOf("sqp"), "9000");
-    const countOf = (name: string) => listed.filter((line) => line.endsWith(` ${name}`)).length;
-    const [raknet, nethernet, slp, query, sqp] = ["raknet", "nethernet", "slp", "query", "sqp"]
-      .map(countOf);
-    const streams = nethernet + slp;
-    assertStringIncludes(
-      stdout,
-      `\npasses       raknet ${raknet}, raknet ${raknet}, query ${query}, query ${query}; ` +
-        `at the same time slp ${slp}, slp ${slp}, nethernet ${nethernet}, nethernet ${nethernet}\n`,
-    );
-    assertStringIncludes(stdout, `; ${sqp} queried over sqp outside the passes\n`);
-    assertEquals(numbers(stdout, /probes {7}at most (\d+)/), [2 * (raknet + query + sqp)]);
-    assertEquals(numbers(stdout, /TCP probes {3}at most (\d+)/), [2 * streams]);
-    // No server replies, so everything that may be sent is sent.
-    const { stderr } = await run([...args, "-v", "-o", `${folder}/rows.csv`]);
-    assertEquals(numbers(stderr, /\nUDP: sent (\d+) probes/), [2 * (raknet + query)]);
-    assertEquals(numbers(stderr, /\nTCP: sent (\d+) probes/), [2 * streams]);
-    assertStringIncludes(stderr, `pass 1 of 4: raknet, ${raknet} of 20 targets`);
-  }));
+      const { stdout } = await run([...args, "--dry-run"]);
+      const portsOf = (name: string) =>
+        portList(
+          listed.filter((line) => line.endsWith(` ${name}`))
+            .map((line) => Number(/:(\d+) /.exec(line)![1])),
+        );
+      assertStringIncludes(
+        stdout,
+        `\nports        ${
+          [...USUAL, "sqp"].map((name) =>
+            `${name === "sqp" ? "interviews: " : ""}${name} ${portsOf(name)}`
+          ).join("; ")
+        }\n`,
+      );
+      assertEquals(portsOf("sqp"), "9000");
+      const countOf = (name: string) => listed.filter((line) => line.endsWith(` ${name}`)).length;
+      const [raknet, nethernet, slp, query, sqp] = ["raknet", "nethernet", "slp", "query", "sqp"]
+        .map(countOf);
+      const streams = nethernet + slp;
+      assertStringIncludes(
+        stdout,
+        `\npasses       raknet ${raknet}, raknet ${raknet}, query ${query}, query ${query}; ` +
+          `at the same time slp ${slp}, slp ${slp}, nethernet ${nethernet}, nethernet ${nethernet}\n`,
+      );
+      assertStringIncludes(stdout, `; ${sqp} queried over sqp outside the passes\n`);
+      assertEquals(numbers(stdout, /probes {7}at most (\d+)/), [2 * (raknet + query + sqp)]);
+      assertEquals(numbers(stdout, /TCP probes {3}at most (\d+)/), [2 * streams]);
+      // No server replies, so everything that may be sent is sent.
+      const { stderr } = await run([...args, "-v", "-o", `${folder}/rows.csv`]);
+      assertEquals(numbers(stderr, /\nUDP: sent (\d+) probes/), [2 * (raknet + query)]);
+      assertEquals(numbers(stderr, /\nTCP: sent (\d+) probes/), [2 * streams]);
+      assertStringIncludes(stderr, `pass 1 of 4: raknet, ${raknet} of 20 targets`);
+    }),
+);
 
-Deno.test("a resumed rescan queries servers in the protocols that were known at its start", () =>
-  withList(async (list, folder, out) => {
-    const known = await knownIn(list);
-    const checkpoint = `${folder}/c`;
-    const sqp = HOSTS.filter(({ entry }) => "sqp" in entry.truth)
-      .map(({ endpoint }) => formatEndpoint(endpoint));
-    // SQP servers are interviewed first, and do not run in the first run of the scan.
-    const first = await watched(folder, [
-      ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...QUICK, ...out],
-      ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0", "--down-after", "1"],
-    ], HOSTS.filter(({ entry }) => !("sqp" in entry.truth)));
-    assertStringIncludes(first.stderr, "scan --resume");
-    const hasReplied = await query(list, "select count(*) as n from observations where online = 1");
-    assert(Number(hasReplied[0].n) < 32, String(hasReplied[0].n));
-    for (const id of known.keys()) {
-      const names = JSON.stringify(sqp.includes(id) ? ["slp", "sqp"] : USUAL);
-      const sql = `update servers set protocols = '${names}', digest = x'00' where key = '${id}'`;
-      if (id !== DEAD[0]) await query(list, sql);
-    }
-    const second = await watched(folder, ["scan", "--resume", checkpoint, "--rate", "1000"]);
-    assertEquals(second.code, 0, second.stderr);
-    assertEquals(faultsOf(first.lines, known), []);
-    assertEquals(faultsOf(second.lines, known), []);
-    assertEquals(new Set([...first.lines, ...second.lines].map(({ host }) => host)).size, 16);
-    const twice = "select count(*) as n from observations where online = 1";
-    assertEquals(await query(list, twice), [{ n: 32 }]); // each server once in each scan
-    // Columns that were not queried stay: servers known for SQP at the start get no follow-ups.
-    const now = await knownIn(list);
-    for (const id of sqp) assertEquals(now.get(id), ["slp", "sqp"], id);
-    // For servers that replied in the second part, columns of queried protocols without a reply are
-    // not kept: --down-after 1.
-    const requests = new Set(second.lines.map(({ host }) => host));
-    const bds = HOSTS.filter(({ entry }) => entry.software === "bds")
-      .map(({ endpoint }) => formatEndpoint(endpoint));
-    for (const id of bds) assertEquals(now.get(id), requests.has(id) ? ["raknet"] : USUAL, id);
-    // The other servers were not queried in all protocols that the database now contains for them.
-    const missed = await query(list, `select id from ${STATES} where missed_scans > 0 order by id`);
-    assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
-  }));
+longTest(
+  "a resumed rescan queries servers in the protocols that were known at its start",
+  () =>
+    withList(async (list, folder, out) => {
+      const known = await knownIn(list);
+      const checkpoint = `${folder}/c`;
+      const sqp = HOSTS.filter(({ entry }) => "sqp" in entry.truth)
+        .map(({ endpoint }) => formatEndpoint(endpoint));
+      // SQP servers are interviewed first, and do not run in the first run of the scan.
+      const first = await watched(folder, [
+        ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...QUICK, ...out],
+        ...["--rate", "8", "--max-runtime", "1500ms", "--retries", "0", "--down-after", "1"],
+      ], HOSTS.filter(({ entry }) => !("sqp" in entry.truth)));
+      assertStringIncludes(first.stderr, "scan --resume");
+      const hasReplied = await query(
+        list,
+        "select count(*) as n from observations where online = 1",
+      );
+      assert(Number(hasReplied[0].n) < 32, String(hasReplied[0].n));
+      for (const id of known.keys()) {
+        const names = JSON.stringify(sqp.includes(id) ? ["slp", "sqp"] : USUAL);
+        const sql = `update servers set protocols = '${names}', digest = x'00' where key = '${id}'`;
+        if (id !== DEAD[0]) await query(list, sql);
+      }
+      const second = await watched(folder, ["scan", "--resume", checkpoint, "--rate", "1000"]);
+      assertEquals(second.code, 0, second.stderr);
+      assertEquals(faultsOf(first.lines, known), []);
+      assertEquals(faultsOf(second.lines, known), []);
+      assertEquals(new Set([...first.lines, ...second.lines].map(({ host }) => host)).size, 16);
+      const twice = "select count(*) as n from observations where online = 1";
+      assertEquals(await query(list, twice), [{ n: 32 }]); // each server once in each scan
+      // Columns that were not queried stay: servers known for SQP at the start get no follow-ups.
+      const now = await knownIn(list);
+      for (const id of sqp) assertEquals(now.get(id), ["slp", "sqp"], id);
+      // For servers that replied in the second part, columns of queried protocols without a reply are
+      // not kept: --down-after 1.
+      const requests = new Set(second.lines.map(({ host }) => host));
+      const bds = HOSTS.filter(({ entry }) => entry.software === "bds")
+        .map(({ endpoint }) => formatEndpoint(endpoint));
+      for (const id of bds) assertEquals(now.get(id), requests.has(id) ? ["raknet"] : USUAL, id);
+      // The other servers were not queried in all protocols that the database now contains for them.
+      const missed = await query(
+        list,
+        `select id from ${STATES} where missed_scans > 0 order by id`,
+      );
+      assertEquals(missed.map(({ id }) => id), [DEAD[0], DEAD[3]]);
+    }),
+);
 
 Deno.test("rescans of one database at the same time have their own checkpoints", async () => {
   const folder = await Deno.makeTempDir();

@@ -10,6 +10,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { readNdjson, verifyAgainstManifest } from "../../../src/fleet/judge/verify_rows.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { run } from "../program.ts";
+import { longTest } from "../../long.ts";
 
 const FLEET: FleetPlan = {
   servers: 40,
@@ -67,7 +68,7 @@ Deno.test("a scan with SQP over real sockets finds each server once, and sends n
   assertStringIncludes(query.stderr, `${host}:${port} (raknet replied, sqp not sent)\n`);
 });
 
-Deno.test("the command for omitted endpoints finds the servers among them", async () => {
+longTest("the command for omitted endpoints finds the servers among them", async () => {
   const random = new Random(3);
   const [first, forgers, all] = [9000, 64, 80];
   await using sockets = new AsyncDisposableStack();

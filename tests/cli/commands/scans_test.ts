@@ -7,6 +7,7 @@ import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { all } from "../../store/databases.ts";
 import { inFolder, kill } from "../../app/resume/stopped_programs.ts";
 import { finish, run, start, until } from "../program.ts";
+import { longTest } from "../../long.ts";
 
 const SCAN: StoredScan = {
   ...{ scan_id: "x", kind: "sweep", state: "running", started_at: 0, finished_at: null },
@@ -43,50 +44,63 @@ Deno.test("a running scan is shown with its share, its ETA and its ranges, and a
   assertStringIncludes(shard, " shard 2/4: 10.0.0.0-10.0.0.255, ");
 });
 
-Deno.test("a scan that is killed shows as running with its progress, as stale later, and as finished after a resumption", () =>
-  inFolder(async (folder) => {
-    const list = `${folder}/a.db`;
-    const scan = start([
-      ...["scan", "127.115.0.0/22", "-p", "25565", "--rate", "100", "--cooldown", "100ms", "-q"],
-      ...["--exclude", "127.115.1.0/24", "--retries", "0", "-o", list],
-      ...["--checkpoint", `${folder}/a.checkpoint`],
-    ]);
-    const shown = async (): Promise<StoredScan> => {
-      const { stdout } = await run(["scans", list, "--json"]);
-      return JSON.parse(stdout || "{}");
-    };
-    const reader = () => openSqlite(list, { readOnly: true });
-    const hasScan = async (database: Database, condition: string) =>
-      (await all(database, `select 1 from scans where ${condition}`)).length > 0;
-    await until(scan, async () => {
-      await using database = reader();
-      return await hasScan(database, "true");
-    });
-    {
-      await using database = reader(); // kept open: the first progress is written after 10 seconds
-      await until(scan, () => hasScan(database, "position > 0"));
-    }
-    const seen = await shown();
-    await kill(scan);
-    assertEquals([seen.kind, seen.state, seen.runs], ["sweep", "running", 1]);
-    assert(seen.total > seen.position && seen.probes_sent > 0, JSON.stringify(seen));
-    assert(seen.ends_at! > seen.heartbeat_at! && seen.ends_at! < seen.heartbeat_at! + 60_000);
-    assertEquals(seen.ranges, ["127.115.0.0-127.115.3.255"]);
-    assertEquals(seen.excluded, ["127.115.1.0-127.115.1.255"]);
-    {
-      await using database = openSqlite(list);
-      await database.run("update scans set heartbeat_at = heartbeat_at - 61000");
-      assertEquals((await all(database, "select state from scans"))[0].state, "running");
-    }
-    assertEquals((await shown()).state, "stale");
-    assertStringIncludes((await run(["scans", list])).stdout, "stale");
-    const resumed = start(["scan", "--resume", `${folder}/a.checkpoint`, "-q", "--rate", "100000"]);
-    assertEquals((await finish(resumed)).code, 0);
-    const ended = await shown();
-    assertEquals([ended.state, ended.runs, ended.ends_at], ["finished", 2, null]);
-    assertEquals([ended.position, ended.parts, ended.parts_done], [ended.total, 1, 1]);
-    assertEquals(Object.entries(ended).slice(-2), [["running_parts", []], ["poisoned_parts", []]]);
-  }));
+longTest(
+  "a scan that is killed shows as running with its progress, as stale later, and as finished after a resumption",
+  () =>
+    inFolder(async (folder) => {
+      const list = `${folder}/a.db`;
+      const scan = start([
+        ...["scan", "127.115.0.0/22", "-p", "25565", "--rate", "100", "--cooldown", "100ms", "-q"],
+        ...["--exclude", "127.115.1.0/24", "--retries", "0", "-o", list],
+        ...["--checkpoint", `${folder}/a.checkpoint`],
+      ]);
+      const shown = async (): Promise<StoredScan> => {
+        const { stdout } = await run(["scans", list, "--json"]);
+        return JSON.parse(stdout || "{}");
+      };
+      const reader = () => openSqlite(list, { readOnly: true });
+      const hasScan = async (database: Database, condition: string) =>
+        (await all(database, `select 1 from scans where ${condition}`)).length > 0;
+      await until(scan, async () => {
+        await using database = reader();
+        return await hasScan(database, "true");
+      });
+      {
+        await using database = reader(); // kept open: the first progress is written after 10 seconds
+        await until(scan, () => hasScan(database, "position > 0"));
+      }
+      const seen = await shown();
+      await kill(scan);
+      assertEquals([seen.kind, seen.state, seen.runs], ["sweep", "running", 1]);
+      assert(seen.total > seen.position && seen.probes_sent > 0, JSON.stringify(seen));
+      assert(seen.ends_at! > seen.heartbeat_at! && seen.ends_at! < seen.heartbeat_at! + 60_000);
+      assertEquals(seen.ranges, ["127.115.0.0-127.115.3.255"]);
+      assertEquals(seen.excluded, ["127.115.1.0-127.115.1.255"]);
+      {
+        await using database = openSqlite(list);
+        await database.run("update scans set heartbeat_at = heartbeat_at - 61000");
+        assertEquals((await all(database, "select state from scans"))[0].state, "running");
+      }
+      assertEquals((await shown()).state, "stale");
+      assertStringIncludes((await run(["scans", list])).stdout, "stale");
+      const resumed = start([
+        "scan",
+        "--resume",
+        `${folder}/a.checkpoint`,
+        "-q",
+        "--rate",
+        "100000",
+      ]);
+      assertEquals((await finish(resumed)).code, 0);
+      const ended = await shown();
+      assertEquals([ended.state, ended.runs, ended.ends_at], ["finished", 2, null]);
+      assertEquals([ended.position, ended.parts, ended.parts_done], [ended.total, 1, 1]);
+      assertEquals(Object.entries(ended).slice(-2), [["running_parts", []], [
+        "poisoned_parts",
+        [],
+      ]]);
+    }),
+);
 
 Deno.test("scans refuses surplus words and files that are not databases", async () => {
   const surplus = await run(["scans", "a.db", "b"]);

@@ -20,6 +20,7 @@ import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import { PORTS, type Result, scanFleet, selectionFor, type Setting } from "../scan_harness.ts";
 import { CHECKPOINT, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { longTest } from "../../long.ts";
 
 /** A default scan: UDP and TCP at the same time, two passes of each protocol. */
 const DEFAULT: Setting = {
@@ -142,42 +143,52 @@ for (
     ["TCP first", NO_RATE, "tcp"],
   ] as const
 ) {
-  Deno.test(`after a stop at any time, ${name}, the printed --resume finds every server once`, async () => {
-    const all = await serversOf(setting);
-    const sides = await stopEverywhere(setting, 50, async (stopped, what) => {
-      const disk = new FakeDisk();
-      const { end } = (await startScan(disk, stopped)).result;
-      if (end.reason !== "done") {
-        const path = read(resumeCommand(CHECKPOINT)).resume!;
-        const { marks } = await readCheckpoint(disk, path, PROGRAM, PROTOCOLS);
-        checkMarks(marks, PASSES, path);
-        assertEquals((await resumeScan(disk, setting))?.result.end.reason, "done", what);
+  longTest(
+    `after a stop at any time, ${name}, the printed --resume finds every server once`,
+    async () => {
+      const all = await serversOf(setting);
+      const sides = await stopEverywhere(setting, 50, async (stopped, what) => {
+        const disk = new FakeDisk();
+        const { end } = (await startScan(disk, stopped)).result;
+        if (end.reason !== "done") {
+          const path = read(resumeCommand(CHECKPOINT)).resume!;
+          const { marks } = await readCheckpoint(disk, path, PROGRAM, PROTOCOLS);
+          checkMarks(marks, PASSES, path);
+          assertEquals((await resumeScan(disk, setting))?.result.end.reason, "done", what);
+        }
+        assertEquals(csvIds(disk), all, what);
+        assertEquals(disk.bytes(CHECKPOINT), undefined, what);
+        return end;
+      });
+      for (const one of ["none", side]) {
+        assert((sides.get(one) ?? 0) > 5, JSON.stringify([...sides]));
       }
-      assertEquals(csvIds(disk), all, what);
-      assertEquals(disk.bytes(CHECKPOINT), undefined, what);
-      return end;
-    });
-    for (const one of ["none", side]) assert((sides.get(one) ?? 0) > 5, JSON.stringify([...sides]));
-  });
+    },
+  );
 
-  Deno.test(`after a stop at any time, ${name}, the printed --from finds every server once`, async () => {
-    const all = await serversOf(setting);
-    const sides = await stopEverywhere(setting, 40, async (stopped, what) => {
-      const { end, rows } = await scanFleet(stopped);
-      const first = rows.map(serverId);
-      if (end.reason === "done") return end;
-      const again = read(continueCommand(GIVEN, CHOICE, end.marks, [OUTPUT]));
-      const { from: { udp: from, tcp: fromTcp }, seed } = scanChoice(again, () => NaN).order;
-      checkMarks({ udp: from, tcp: fromTcp }, PASSES);
-      assertEquals([from, fromTcp, seed], [end.marks.udp, end.marks.tcp, 5], what);
-      const responders = first.map((id) => parseEndpoint(id)!);
-      const second = await scanFleet({ ...setting, from, fromTcp, responders });
-      const ids = [...first, ...second.rows.map(serverId)];
-      assertEquals([second.end.reason, ids.toSorted()], ["done", all], what);
-      return end;
-    });
-    for (const one of ["none", side]) assert((sides.get(one) ?? 0) > 5, JSON.stringify([...sides]));
-  });
+  longTest(
+    `after a stop at any time, ${name}, the printed --from finds every server once`,
+    async () => {
+      const all = await serversOf(setting);
+      const sides = await stopEverywhere(setting, 40, async (stopped, what) => {
+        const { end, rows } = await scanFleet(stopped);
+        const first = rows.map(serverId);
+        if (end.reason === "done") return end;
+        const again = read(continueCommand(GIVEN, CHOICE, end.marks, [OUTPUT]));
+        const { from: { udp: from, tcp: fromTcp }, seed } = scanChoice(again, () => NaN).order;
+        checkMarks({ udp: from, tcp: fromTcp }, PASSES);
+        assertEquals([from, fromTcp, seed], [end.marks.udp, end.marks.tcp, 5], what);
+        const responders = first.map((id) => parseEndpoint(id)!);
+        const second = await scanFleet({ ...setting, from, fromTcp, responders });
+        const ids = [...first, ...second.rows.map(serverId)];
+        assertEquals([second.end.reason, ids.toSorted()], ["done", all], what);
+        return end;
+      });
+      for (const one of ["none", side]) {
+        assert((sides.get(one) ?? 0) > 5, JSON.stringify([...sides]));
+      }
+    },
+  );
 }
 
 Deno.test("a scan with a runtime as long as its cooldown makes progress in each run", async () => {

@@ -11,6 +11,7 @@ import { NO_STREAM_FAULTS } from "../../../src/testing/fake_streams.ts";
 import type { Setting } from "../scan_harness.ts";
 import { CHECKPOINT, OUTPUTS, PROGRAM, resumeScan, startScan } from "./resumable_scan.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { longTest } from "../../long.ts";
 
 /** Replies arrive up to a second late, and each pass takes three seconds. */
 const SETTING: Setting = {
@@ -77,13 +78,16 @@ Deno.test("a scan with a checkpoint finds the same servers as without, and remov
   assert(operations.filter(({ kind }) => kind === "rename").length >= 5, "saved each second");
 });
 
-Deno.test("a scan killed at any file operation is resumed with every server once, in all outputs", async () => {
-  for (let count = firstSaved; count <= operations.length; count++) {
-    await goesOn(FakeDisk.after(operations, count), `${count}: ${operations[count]?.kind}`);
-  }
-});
+longTest(
+  "a scan killed at any file operation is resumed with every server once, in all outputs",
+  async () => {
+    for (let count = firstSaved; count <= operations.length; count++) {
+      await goesOn(FakeDisk.after(operations, count), `${count}: ${operations[count]?.kind}`);
+    }
+  },
+);
 
-Deno.test("a scan killed during a write can be resumed", async () => {
+longTest("a scan killed during a write can be resumed", async () => {
   const random = new Random(5);
   const writes = operations.flatMap(({ kind }, i) => kind === "write" && i > firstSaved ? [i] : []);
   for (const count of writes) {
@@ -93,7 +97,7 @@ Deno.test("a scan killed during a write can be resumed", async () => {
   }
 });
 
-Deno.test("a scan killed at any byte of rows, list or checkpoint can be resumed", async () => {
+longTest("a scan killed at any byte of rows, list or checkpoint can be resumed", async () => {
   const middle = operations.findIndex(({ kind }, i) =>
     kind === "rename" && i > operations.length / 2
   );
@@ -116,7 +120,7 @@ Deno.test("a scan can be resumed after a system crash that loses unsynced data",
   }
 });
 
-Deno.test("a scan that is killed repeatedly finishes", async () => {
+longTest("a scan that is killed repeatedly finishes", async () => {
   const random = new Random(7);
   let disk = FakeDisk.after(operations, firstSaved + 10);
   let rounds = 0;
@@ -278,7 +282,7 @@ Deno.test("counters continue in a resumed scan", async () => {
   assertEquals(state.firstProbeAt, first.result.state.firstProbeAt);
 });
 
-Deno.test("a changed clock and a suspended machine are reported and change no row", async () => {
+longTest("a changed clock and a suspended machine are reported and change no row", async () => {
   for (const jump of [-3.6e6, 3.6e6]) {
     const jumps: number[] = [];
     const disk = new FakeDisk();

@@ -3,6 +3,7 @@ import { Random } from "../../../src/fleet/random.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { packRows, unpackRows } from "../../../src/scan/rows/packed_rows.ts";
 import type { RowSource } from "../../../src/scan/rows/row_maker.ts";
+import { longTest } from "../../long.ts";
 
 /** Random bytes, often of a length at a limit. */
 function drawBytes(random: Random): Uint8Array {
@@ -30,7 +31,7 @@ function drawSource(random: Random): RowSource {
   };
 }
 
-Deno.test("sources of rows with any replies arrive as they were sent, in their order", () => {
+longTest("sources of rows with any replies arrive as they were sent, in their order", () => {
   const random = new Random(42);
   for (let i = 0; i < 200; i++) {
     const sources = Array.from({ length: random.below(20) }, () => drawSource(random));

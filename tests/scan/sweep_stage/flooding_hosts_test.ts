@@ -11,6 +11,7 @@ import { FakeDisk } from "../../fakes/disk.ts";
 import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
 import { resumeScan, startScan } from "../checkpoint/resumable_scan.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const LIMITS = { rate: 10_000, netRate: undefined, hostRate: undefined };
@@ -79,48 +80,51 @@ const LASTING: Partial<Setting> = {
 };
 
 for (const retries of [1, 2]) {
-  Deno.test(`a further pass that was cut off is repeated by the resumed scan, or reported (${retries} retries)`, async () => {
-    const disk = new FakeDisk();
-    const controller = new AbortController();
-    let cutAt = 0;
-    const setting = { fleet: SERVERS, range: RANGE, rates: LIMITS, retries, ...LASTING };
-    const cut = await startScan(disk, {
-      ...setting,
-      signal: controller.signal,
-      prepare: (network, hosts, streams) => {
-        LASTING.prepare!(network, hosts, streams);
-        const probes = () => network.sent.length;
-        const look = () => {
-          if (probes() <= (retries + 1) * 1000 + 100) return void network.after(5, look);
-          cutAt = network.now();
-          controller.abort();
-        };
-        network.after(5, look);
-      },
-    });
-    const { end, state } = cut.result;
-    assertEquals([end.reason, end.marks.udp.pass, cut.resumable], [
-      "interrupted",
-      retries + 2,
-      true,
-    ]);
-    assertEquals([state.floods.passes.further, state.floods.disturbed], [1, ["raknet"]]);
-    const timed = await startScan(new FakeDisk(), { ...setting, maxRuntimeMs: cutAt - 1000 });
-    const hasMore = retries === 2;
-    assertEquals([timed.result.end.reason, timed.resumable], [
-      hasMore ? "max-runtime" : "done",
-      hasMore,
-    ]);
-    assertEquals(timed.result.state.floods.disturbed, ["raknet"]);
-    const rest = await resumeScan(disk, { ...setting, prepare: undefined });
-    const { state: after, end: last } = rest!.result;
-    assertEquals([last.reason, after.floods.hosts, after.floods.addresses], [
-      ...["done", 1, ["127.16.1.0"]],
-    ]);
-    // With one retry there is one further pass, which was begun. The summary reports its loss.
-    assertEquals(after.floods.disturbed, hasMore ? [] : ["raknet"]);
-    if (hasMore) assertEquals(readNdjson(disk.text("rows.ndjson")!).length, 64);
-  });
+  longTest(
+    `a further pass that was cut off is repeated by the resumed scan, or reported (${retries} retries)`,
+    async () => {
+      const disk = new FakeDisk();
+      const controller = new AbortController();
+      let cutAt = 0;
+      const setting = { fleet: SERVERS, range: RANGE, rates: LIMITS, retries, ...LASTING };
+      const cut = await startScan(disk, {
+        ...setting,
+        signal: controller.signal,
+        prepare: (network, hosts, streams) => {
+          LASTING.prepare!(network, hosts, streams);
+          const probes = () => network.sent.length;
+          const look = () => {
+            if (probes() <= (retries + 1) * 1000 + 100) return void network.after(5, look);
+            cutAt = network.now();
+            controller.abort();
+          };
+          network.after(5, look);
+        },
+      });
+      const { end, state } = cut.result;
+      assertEquals([end.reason, end.marks.udp.pass, cut.resumable], [
+        "interrupted",
+        retries + 2,
+        true,
+      ]);
+      assertEquals([state.floods.passes.further, state.floods.disturbed], [1, ["raknet"]]);
+      const timed = await startScan(new FakeDisk(), { ...setting, maxRuntimeMs: cutAt - 1000 });
+      const hasMore = retries === 2;
+      assertEquals([timed.result.end.reason, timed.resumable], [
+        hasMore ? "max-runtime" : "done",
+        hasMore,
+      ]);
+      assertEquals(timed.result.state.floods.disturbed, ["raknet"]);
+      const rest = await resumeScan(disk, { ...setting, prepare: undefined });
+      const { state: after, end: last } = rest!.result;
+      assertEquals([last.reason, after.floods.hosts, after.floods.addresses], [
+        ...["done", 1, ["127.16.1.0"]],
+      ]);
+      // With one retry there is one further pass, which was begun. The summary reports its loss.
+      assertEquals(after.floods.disturbed, hasMore ? [] : ["raknet"]);
+      if (hasMore) assertEquals(readNdjson(disk.text("rows.ndjson")!).length, 64);
+    },
+  );
 }
 
 Deno.test("hosts that flood from another port each time are detected too", async () => {

@@ -6,6 +6,7 @@ import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";
 import { estimateLoss, missedRange } from "../../../src/sweep/canaries/loss_estimate.ts";
 import { scanFleet } from "../scan_harness.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = { start: 0x0a000000, end: 0x0a008000 };
 const FLEET = { servers: 200, range: RANGE, seed: 4, software: ["bds", "vanilla"], tcp: false };
@@ -123,7 +124,7 @@ class Policed extends FakeNetwork {
 const BUCKET = 40;
 
 for (const loss of [0, 0.015]) {
-  Deno.test(`--rate auto finds the limit of a path that loses ${loss} each way`, async () => {
+  longTest(`--rate auto finds the limit of a path that loses ${loss} each way`, async () => {
     const network = new Policed(1, { loss, duplication: 0, delay: 10, jitter: 5 }, 4000);
     const { state, end } = await scanFleet({
       network,

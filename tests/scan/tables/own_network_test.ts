@@ -7,6 +7,7 @@ import type { Outage } from "../../../src/scan/setup/scan_state.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import type { FakeStreams } from "../../../src/testing/fake_streams.ts";
 import { type Result, scanFleet, type Setting } from "../scan_harness.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = { start: 0x7f100000, end: 0x7f100400 };
 const FLEET = { servers: 120, range: RANGE, seed: 3 };
@@ -229,32 +230,38 @@ const SPARSE: Setting = {
   rates: { ...RATES, rate: 1000 },
 };
 
-Deno.test("a few hosts that reply once and never again are no outage, and do not prolong one", async () => {
-  const usual = await scanBroken(SPARSE, "silent");
-  for (const outages of [[], [{ from: 12_000, until: 25_000 }]]) {
-    const network = new OnceNetwork("refused", outages);
-    const { end, rows, hosts, noticed, seconds } = await scanBroken(SPARSE, network);
-    assertEquals([end.reason, rows.length], ["done", usual.rows.length]);
-    assertEquals(noticed.map(({ isOver }) => isOver), outages.flatMap(() => [false, true]));
-    const probed = new Set(network.sent.map(({ to }) => to.address));
-    assertEquals(probed.size, WIDE.end - WIDE.start);
-    assert(seconds < usual.seconds + 30, `${seconds} s instead of ${usual.seconds} s`);
+longTest(
+  "a few hosts that reply once and never again are no outage, and do not prolong one",
+  async () => {
+    const usual = await scanBroken(SPARSE, "silent");
+    for (const outages of [[], [{ from: 12_000, until: 25_000 }]]) {
+      const network = new OnceNetwork("refused", outages);
+      const { end, rows, hosts, noticed, seconds } = await scanBroken(SPARSE, network);
+      assertEquals([end.reason, rows.length], ["done", usual.rows.length]);
+      assertEquals(noticed.map(({ isOver }) => isOver), outages.flatMap(() => [false, true]));
+      const probed = new Set(network.sent.map(({ to }) => to.address));
+      assertEquals(probed.size, WIDE.end - WIDE.start);
+      assert(seconds < usual.seconds + 30, `${seconds} s instead of ${usual.seconds} s`);
+      for (const { endpoint: { address } } of hosts) {
+        const packets = network.sent.filter(({ to }) => to.address === address).length;
+        assert(packets < 20, `${packets} packets to one host`);
+      }
+    }
+  },
+);
+
+longTest(
+  "a few servers that have replied again show an outage, and get few packets in it",
+  async () => {
+    const whole = await scanBroken(SPARSE, "silent");
+    const long = { from: 14_000, until: 200_000 };
+    const { end, rows, hosts, noticed, network } = await scanBroken(SPARSE, "silent", long);
+    assertEquals([end.reason, rows.length], ["done", whole.rows.length]);
+    assertEquals(noticed.map(({ isOver }) => isOver), [false, true]);
+    assert(noticed[1].at < long.until + 35_000, `over at ${noticed[1].at} ms`);
     for (const { endpoint: { address } } of hosts) {
       const packets = network.sent.filter(({ to }) => to.address === address).length;
-      assert(packets < 20, `${packets} packets to one host`);
+      assert(packets < 60, `${packets} packets to one host`);
     }
-  }
-});
-
-Deno.test("a few servers that have replied again show an outage, and get few packets in it", async () => {
-  const whole = await scanBroken(SPARSE, "silent");
-  const long = { from: 14_000, until: 200_000 };
-  const { end, rows, hosts, noticed, network } = await scanBroken(SPARSE, "silent", long);
-  assertEquals([end.reason, rows.length], ["done", whole.rows.length]);
-  assertEquals(noticed.map(({ isOver }) => isOver), [false, true]);
-  assert(noticed[1].at < long.until + 35_000, `over at ${noticed[1].at} ms`);
-  for (const { endpoint: { address } } of hosts) {
-    const packets = network.sent.filter(({ to }) => to.address === address).length;
-    assert(packets < 60, `${packets} packets to one host`);
-  }
-});
+  },
+);

@@ -17,7 +17,8 @@ import { readSalt } from "../../../src/store/forget/tombstones.ts";
 import { readCollectorIdentity } from "../../../src/store/parts/campaign_scan.ts";
 import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { Store } from "../../../src/store/store.ts";
-import { all, connect, longTest, onEngines, postgresTest, storedServers } from "../databases.ts";
+import { longTest, type Register } from "../../long.ts";
+import { all, connect, onEngines, postgresTest, storedServers } from "../databases.ts";
 import { happen } from "../eventful_database.ts";
 import { forgettable, record, scanId } from "../records.ts";
 
@@ -38,7 +39,7 @@ async function copied(source: Database, target: Database): Promise<CopyResult> {
 function onPairs(
   name: string,
   work: (source: Database, target: Database) => Promise<void>,
-  register: typeof longTest = Deno.test,
+  register: Register = Deno.test,
 ): void {
   register(`SQLite to SQLite: ${name}`, async () => {
     await using source = openSqlite(":memory:");

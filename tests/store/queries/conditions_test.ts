@@ -5,7 +5,7 @@ import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex } from "../../../src/store/schema/text_index.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
-import { connect, longTest, onEngines, SERVER } from "../databases.ts";
+import { connect, onEngines, postgresTest, SERVER } from "../databases.ts";
 import { record } from "../records.ts";
 
 const NAMES = ["ÜBER Server", "über uns", "МИР КРАФТ", "İstanbul", "plain"];
@@ -36,7 +36,7 @@ async function check(database: Database): Promise<void> {
 
 onEngines("texts are found in any case", check);
 
-longTest(
+postgresTest(
   "PostgreSQL: texts are found in any case in a database with lc_ctype C",
   async () => {
     const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;

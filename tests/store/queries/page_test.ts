@@ -19,7 +19,8 @@ import { serversOfHost } from "../../../src/store/history_queries.ts";
 import { canonicalHost } from "../../../src/store/rows/addresses.ts";
 import { countServers, selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
-import { longTest, onEngines, onSqlite } from "../databases.ts";
+import { longTest } from "../../long.ts";
+import { onEngines, onSqlite } from "../databases.ts";
 import { NASTY, record } from "../records.ts";
 
 const SERVERS = 300;

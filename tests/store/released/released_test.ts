@@ -16,8 +16,8 @@ import { Store } from "../../../src/store/store.ts";
 import {
   all,
   connect,
-  longTest,
   onEngines,
+  postgresTest,
   SERVER,
   storedServers,
   withPostgres,
@@ -65,7 +65,7 @@ function onReleased(name: string, work: (database: Database, version: number) =>
     const run = (engine: Database["engine"]) => () =>
       withReleased(version, engine, (database) => work(database, version));
     Deno.test(`SQLite: ${title}`, run("sqlite"));
-    longTest(`PostgreSQL: ${title}`, run("postgres"));
+    postgresTest(`PostgreSQL: ${title}`, run("postgres"));
   }
 }
 

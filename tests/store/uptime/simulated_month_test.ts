@@ -19,7 +19,8 @@ import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts"
 import { uptimePoints } from "../../../src/store/uptime/uptime_queries.ts";
 import { type WatchSpan, writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { Journal, Schedule, WatchedServer } from "../../../src/watch/mod.ts";
-import { longTest, onEngines, onSqlite } from "../databases.ts";
+import { longTest } from "../../long.ts";
+import { onEngines, onSqlite } from "../databases.ts";
 import { record, watchId } from "../records.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
@@ -280,7 +281,7 @@ async function compareMonth(db: Database, spanMs: number): Promise<void> {
 const TITLE =
   "uptime of a simulated month equals the true uptime, within one interval for each change";
 
-onEngines(TITLE, (database) => compareMonth(database, INTERVAL));
+onEngines(TITLE, (database) => compareMonth(database, INTERVAL), longTest);
 onSqlite(
   `${TITLE}, with spans that are written each minute`,
   (database) => compareMonth(database, MINUTE),

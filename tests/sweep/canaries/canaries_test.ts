@@ -16,6 +16,7 @@ import { Responders } from "../../../src/sweep/responders.ts";
 import { Tokens } from "../../../src/targets/token.ts";
 import { Endpoints } from "../../../src/core/endpoints.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = { start: 0x0a000000, end: 0x0a000000 + 2 ** 16 };
 const kindOf = (protocol: string): ProbeKind => {
@@ -173,7 +174,7 @@ Deno.test("an opted-out host gets no canary probe, and a host in an interview ge
 });
 
 for (const loss of [0, 0.005, 0.015, 0.05, 0.15]) {
-  Deno.test(`a loss of ${loss} each way is within the interval in 19 of 20 runs`, async () => {
+  longTest(`a loss of ${loss} each way is within the interval in 19 of 20 runs`, async () => {
     const truth = 1 - (1 - loss) ** 2;
     let holds = 0;
     for (let seed = 1; seed <= 100; seed++) {

@@ -2,6 +2,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
 import { RateSearch } from "../../../src/sweep/rate/rate_search.ts";
+import { longTest } from "../../long.ts";
 
 interface Path {
   readonly seed: number;
@@ -72,7 +73,7 @@ function search(path: Path) {
 
 for (const loss of [0, 0.03, 0.06]) {
   for (const limit of [1700, 5000, 20_000, 47_000, 90_000]) {
-    Deno.test(`the limit of ${limit} is found in 30 s with a loss of ${loss} at any rate`, () => {
+    longTest(`the limit of ${limit} is found in 30 s with a loss of ${loss} at any rate`, () => {
       let near = 0;
       for (let seed = 1; seed <= 20; seed++) {
         const { report: { rate } } = search({ seed, limit, loss });

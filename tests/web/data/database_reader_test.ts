@@ -21,7 +21,8 @@ import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
 import { indexedData, passedOn } from "./indexed_data.ts";
-import { longTest, onEngines, onSqlite, setClock } from "../../store/databases.ts";
+import { longTest } from "../../long.ts";
+import { onEngines, onSqlite, setClock } from "../../store/databases.ts";
 import { record, scanId } from "../../store/records.ts";
 import {
   everyServer,

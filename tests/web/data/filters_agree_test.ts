@@ -19,7 +19,8 @@ import { dataOf } from "../../../src/web/data/database_reader.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
 import { DatabaseIndex } from "../../../src/web/server_index/update_from_database.ts";
-import { longTest, onEngines } from "../../store/databases.ts";
+import { longTest } from "../../long.ts";
+import { onEngines } from "../../store/databases.ts";
 import { NASTY, record } from "../../store/records.ts";
 import { everyServer, placeOf } from "../oracle.ts";
 

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { withDatabase } from "../served_database.ts";
 import { type Client, clientOf } from "./client.ts";
+import { longTest } from "../../long.ts";
 
 /** Maximum number of pages that are read. */
 const MAX_PAGES = 400;
@@ -27,7 +28,7 @@ async function crawl(get: Client): Promise<ReadonlySet<string>> {
   return seen;
 }
 
-Deno.test("every link of every page leads to a page", () =>
+longTest("every link of every page leads to a page", () =>
   withDatabase(async (data) => {
     const seen = [...await crawl(clientOf({ data }))];
     for (

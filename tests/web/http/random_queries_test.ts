@@ -5,6 +5,7 @@ import { ROUTES } from "../../../src/web/api/routes.ts";
 import { ICON, SCAN_ID } from "../fake_data.ts";
 import { withDatabase } from "../served_database.ts";
 import { clientOf } from "./client.ts";
+import { longTest } from "../../long.ts";
 
 const REQUESTS = 10_000;
 
@@ -89,7 +90,7 @@ const TEXTS = [
   ...["sky", "Zebra", SCAN_ID, ICON],
 ];
 
-Deno.test("10,000 random requests get no status 5xx", () =>
+longTest("10,000 random requests get no status 5xx", () =>
   withDatabase(async (data) => {
     const get = clientOf({ data });
     const random = new Random(14);

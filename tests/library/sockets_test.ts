@@ -11,6 +11,7 @@ import { query } from "../../src/library/query.ts";
 import { scan } from "../../src/library/scan.ts";
 import { watch } from "../../src/library/watch.ts";
 import { serverId, type ServerRecord } from "../../src/core/record.ts";
+import { longTest } from "../long.ts";
 
 const RANGE = { start: 0x7f230000, end: 0x7f230040 };
 const ONE = { start: 0x7f230101, end: 0x7f230102 };
@@ -52,7 +53,7 @@ Deno.test("a signal ends the loop", async () => {
   assert(found > 0 && fleet.received < 60, `${found} found, ${fleet.received} queried`);
 });
 
-Deno.test("leaving the loops of query() and watch() closes their sockets", async () => {
+longTest("leaving the loops of query() and watch() closes their sockets", async () => {
   const hosts = drawFleet({ servers: 1, range: ONE, seed: 2, software: ["paper"] });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   for await (const { event } of watch(["127.35.1.1:25565"])) {

@@ -43,67 +43,70 @@ function observed(path: string): unknown[] {
   return rows.map((row) => row.server_id).toSorted();
 }
 
-Deno.test("a database that lost rows of a scan is refused, or gets the rows when the targets are probed again", async () => {
-  await using _fleet = await FLEET.open();
-  await inFolder(async (folder) => {
-    const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
-    const checkpoint = `${rows}.checkpoint`;
-    const saved = async () =>
-      parseCheckpoint(await text(checkpoint), VERSION, "it", PROTOCOLS).rows;
-    const named = async () =>
-      (await text(`${checkpoint}.list`)).split("\n").filter((line) => line.startsWith("+ "))
-        .flatMap((line) => line.split(" ").slice(2));
-    const args = ["scan", TARGETS, "--rate", "900", "-o", rows, "-o", database];
-    const child = start(args);
-    await until(
-      child,
-      async () => await saved() >= 10 && await listed(`${checkpoint}.list`) >= await saved() + 3,
-    );
-    await kill(child);
-    const [before, all] = [await saved(), await named()];
-    assert(all.length > before);
+longTest(
+  "a database that lost rows of a scan is refused, or gets the rows when the targets are probed again",
+  async () => {
+    await using _fleet = await FLEET.open();
+    await inFolder(async (folder) => {
+      const [rows, database] = [`${folder}/rows.ndjson`, `${folder}/rows.db`];
+      const checkpoint = `${rows}.checkpoint`;
+      const saved = async () =>
+        parseCheckpoint(await text(checkpoint), VERSION, "it", PROTOCOLS).rows;
+      const named = async () =>
+        (await text(`${checkpoint}.list`)).split("\n").filter((line) => line.startsWith("+ "))
+          .flatMap((line) => line.split(" ").slice(2));
+      const args = ["scan", TARGETS, "--rate", "900", "-o", rows, "-o", database];
+      const child = start(args);
+      await until(
+        child,
+        async () => await saved() >= 10 && await listed(`${checkpoint}.list`) >= await saved() + 3,
+      );
+      await kill(child);
+      const [before, all] = [await saved(), await named()];
+      assert(all.length > before);
 
-    forget(database, all.slice(-1)); // as after a crash of the system
-    const goOn = ["scan", "--resume", checkpoint];
-    const files = [rows, checkpoint, `${checkpoint}.list`];
-    const texts = await Promise.all(files.map(text));
-    await Deno.rename(database, `${database}.kept`);
-    for (const suffix of ["-wal", "-shm"]) {
-      await Deno.rename(database + suffix, `${database}.kept${suffix}`).catch(() => {});
-    }
-    const gone = await run(goOn);
-    assertEquals([gone.code, gone.stderr], [
-      2,
-      `blocksweep: Cannot resume: "${database}", which contains rows of the scan, no longer exists; ` +
-      "restore it, import another output of the scan into it, or start a new scan\n",
-    ]);
-    await assertRejects(() => Deno.stat(database), Deno.errors.NotFound);
-    {
-      await using empty = openSqlite(database);
-      await createTables(empty);
-    }
-    const lost = await run(goOn);
-    assertEquals(
-      [lost.code, lost.stderr],
-      [
+      forget(database, all.slice(-1)); // as after a crash of the system
+      const goOn = ["scan", "--resume", checkpoint];
+      const files = [rows, checkpoint, `${checkpoint}.list`];
+      const texts = await Promise.all(files.map(text));
+      await Deno.rename(database, `${database}.kept`);
+      for (const suffix of ["-wal", "-shm"]) {
+        await Deno.rename(database + suffix, `${database}.kept${suffix}`).catch(() => {});
+      }
+      const gone = await run(goOn);
+      assertEquals([gone.code, gone.stderr], [
         2,
-        `blocksweep: Cannot resume: "${database}" lacks ${before} of the ${before} rows that the ` +
-        "scan had written; restore it, import another output of the scan into it, or start a new " +
-        "scan\n",
-      ],
-    );
-    assertEquals(await Promise.all(files.map(text)), texts);
-    for (const suffix of ["", "-wal", "-shm"]) {
-      await Deno.rename(`${database}.kept${suffix}`, database + suffix).catch(() => {});
-    }
+        `blocksweep: Cannot resume: "${database}", which contains rows of the scan, no longer exists; ` +
+        "restore it, import another output of the scan into it, or start a new scan\n",
+      ]);
+      await assertRejects(() => Deno.stat(database), Deno.errors.NotFound);
+      {
+        await using empty = openSqlite(database);
+        await createTables(empty);
+      }
+      const lost = await run(goOn);
+      assertEquals(
+        [lost.code, lost.stderr],
+        [
+          2,
+          `blocksweep: Cannot resume: "${database}" lacks ${before} of the ${before} rows that the ` +
+          "scan had written; restore it, import another output of the scan into it, or start a new " +
+          "scan\n",
+        ],
+      );
+      assertEquals(await Promise.all(files.map(text)), texts);
+      for (const suffix of ["", "-wal", "-shm"]) {
+        await Deno.rename(`${database}.kept${suffix}`, database + suffix).catch(() => {});
+      }
 
-    const resumed = await run([...goOn, "--rate", "1M"]);
-    assertEquals(resumed.code, 0, resumed.stderr);
-    const ids = readNdjson(await text(rows)).map(serverId);
-    assertEquals([ids.length, new Set(ids).size], [60, 60]);
-    assertEquals(observed(database), ids.toSorted());
-  });
-});
+      const resumed = await run([...goOn, "--rate", "1M"]);
+      assertEquals(resumed.code, 0, resumed.stderr);
+      const ids = readNdjson(await text(rows)).map(serverId);
+      assertEquals([ids.length, new Set(ids).size], [60, 60]);
+      assertEquals(observed(database), ids.toSorted());
+    });
+  },
+);
 
 longTest(
   "rows that were imported from another output count as written, and the scan continues",

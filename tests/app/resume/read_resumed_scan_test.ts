@@ -84,7 +84,7 @@ longTest(
   },
 );
 
-Deno.test("a scan that cannot be resumed is refused in one line, and no file changes", async () => {
+longTest("a scan that cannot be resumed is refused in one line, and no file changes", async () => {
   await inFolder((folder) =>
     withFleet(async () => {
       const csv = `${folder}/rows.csv`;

@@ -8,6 +8,7 @@ import { systemClock } from "../../../src/net/clock.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { all, STATES } from "../../store/databases.ts";
 import { run } from "../../cli/program.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = "127.38.0.0/26";
 const FLEET = { servers: 12, hostile: 0, range: { start: 0x7f260000, end: 0x7f260040 }, seed: 8 };
@@ -136,88 +137,109 @@ Deno.test("databases that cannot be used for a rescan are refused in one line", 
   }
 });
 
-Deno.test("a resumed rescan probes each server once, even if the database has changed", () =>
-  withList(async (list, folder) => {
-    const dead = "127.38.9.9:19132";
-    await Deno.writeTextFile(`${folder}/more.txt`, `${dead}\n`);
-    await run(["import", list, `${folder}/more.txt`]);
-    await query(list, "update server_state set probed_at = 1000 + server");
-    await query(
-      list,
-      "update server_state set probed_at = 1 where server = " +
-        `(select id from servers where key = '${dead}')`,
-    );
-    const checkpoint = `${folder}/c`;
-    const first = await run([
-      ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...RAKNET, ...QUICK],
-      ...["--rate", "4", "--max-runtime", "2500ms", "--retries", "0"],
-    ]);
-    assertStringIncludes(first.stderr, "scan --resume");
-    const [{ n }] = await query(list, "select count(*) as n from observations where at > 1");
-    assert(Number(n) > 12 && Number(n) < 24, String(n));
-    const queried = await query(list, `select missed_scans from ${STATES} where id = '${dead}'`);
-    assertEquals(queried, [{ missed_scans: 0 }]);
+longTest(
+  "a resumed rescan probes each server once, even if the database has changed",
+  () =>
+    withList(async (list, folder) => {
+      const dead = "127.38.9.9:19132";
+      await Deno.writeTextFile(`${folder}/more.txt`, `${dead}\n`);
+      await run(["import", list, `${folder}/more.txt`]);
+      await query(list, "update server_state set probed_at = 1000 + server");
+      await query(
+        list,
+        "update server_state set probed_at = 1 where server = " +
+          `(select id from servers where key = '${dead}')`,
+      );
+      const checkpoint = `${folder}/c`;
+      const first = await run([
+        ...["scan", "--rescan", list, "-o", list, "--checkpoint", checkpoint, ...RAKNET, ...QUICK],
+        ...["--rate", "4", "--max-runtime", "2500ms", "--retries", "0"],
+      ]);
+      assertStringIncludes(first.stderr, "scan --resume");
+      const [{ n }] = await query(list, "select count(*) as n from observations where at > 1");
+      assert(Number(n) > 12 && Number(n) < 24, String(n));
+      const queried = await query(list, `select missed_scans from ${STATES} where id = '${dead}'`);
+      assertEquals(queried, [{ missed_scans: 0 }]);
 
-    const second = await run(["scan", "--resume", checkpoint, "--rate", "1000"]);
-    assertEquals(second.code, 0, second.stderr);
-    assertStringIncludes(second.stderr, "1 known server did not reply");
-    assertEquals(
-      await query(list, "select missed_scans, count(*) as n from server_state group by 1"),
-      [
-        { missed_scans: 0, n: 12 },
-        { missed_scans: 1, n: 1 },
-      ],
-    );
-    const twice = "select online, count(*) as n from observations " +
-      "where scan = (select max(scan) from observations) group by 1";
-    assertEquals(await query(list, twice), [{ online: 0, n: 1 }, { online: 1, n: 12 }]);
-  }));
+      const second = await run(["scan", "--resume", checkpoint, "--rate", "1000"]);
+      assertEquals(second.code, 0, second.stderr);
+      assertStringIncludes(second.stderr, "1 known server did not reply");
+      assertEquals(
+        await query(list, "select missed_scans, count(*) as n from server_state group by 1"),
+        [
+          { missed_scans: 0, n: 12 },
+          { missed_scans: 1, n: 1 },
+        ],
+      );
+      const twice = "select online, count(*) as n from observations " +
+        "where scan = (select max(scan) from observations) group by 1";
+      assertEquals(await query(list, twice), [{ online: 0, n: 1 }, { online: 1, n: 12 }]);
+    }),
+);
 
-Deno.test("a rescan sends SQP to servers known for it, counts unresponsive ones, and keeps columns that it does not query", async () => {
-  const folder = await Deno.makeTempDir();
-  const range = { start: 0x7f560000, end: 0x7f560010 };
-  const hosts = drawFleet({ servers: 8, range, seed: 2, software: ["sqpFull", "sqpInfo", "bds"] });
-  const unity = hosts.filter(({ entry }) => "sqp" in entry.truth);
-  const list = `${folder}/a.db`;
-  const [log, out] = [`${folder}/log.ndjson`, ["--opt-out-file", `${folder}/out.txt`]];
-  try {
-    {
-      await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
-      const ports = ["-p", "9000,19132", "--protocol", "raknet,sqp", "--verify"];
-      const { code } = await run(["scan", "127.86.0.0/28", ...ports, ...QUICK, ...out, "-o", list]);
-      assertEquals(code, 0);
+longTest(
+  "a rescan sends SQP to servers known for it, counts unresponsive ones, and keeps columns that it does not query",
+  async () => {
+    const folder = await Deno.makeTempDir();
+    const range = { start: 0x7f560000, end: 0x7f560010 };
+    const hosts = drawFleet({
+      servers: 8,
+      range,
+      seed: 2,
+      software: ["sqpFull", "sqpInfo", "bds"],
+    });
+    const unity = hosts.filter(({ entry }) => "sqp" in entry.truth);
+    const list = `${folder}/a.db`;
+    const [log, out] = [`${folder}/log.ndjson`, ["--opt-out-file", `${folder}/out.txt`]];
+    try {
+      {
+        await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+        const ports = ["-p", "9000,19132", "--protocol", "raknet,sqp", "--verify"];
+        const { code } = await run([
+          "scan",
+          "127.86.0.0/28",
+          ...ports,
+          ...QUICK,
+          ...out,
+          "-o",
+          list,
+        ]);
+        assertEquals(code, 0);
+      }
+      const joinable = "select count(*) as n from servers where joinable is not null";
+      const [{ n: doors }] = await query(list, joinable);
+      assert(unity.length > 1 && unity.length < 8 && Number(doors) > 0);
+      const [dead, ...alive] = unity;
+      {
+        const up = hosts.filter((host) => host !== dead);
+        using witness = new WitnessLog(log);
+        await using _fleet = await openFleet(up, { clock: systemClock, seed: 1, witness });
+        const args = ["scan", "--rescan", list, ...QUICK, ...out];
+        const files = ["-o", list, "-o", `${folder}/rows.ndjson`];
+        const { code, stderr } = await run([...args, ...files]);
+        assertEquals(code, 0, stderr);
+        assertStringIncludes(stderr, "1 known server did not reply");
+      }
+      const id = ({ endpoint }: typeof dead) => formatEndpoint(endpoint);
+      assertEquals(await query(list, `select id from ${STATES} where missed_scans = 1`), [{
+        id: id(dead),
+      }]);
+      assertEquals(await query(list, joinable), [{ n: doors }]);
+      const rows = (await Deno.readTextFile(`${folder}/rows.ndjson`)).trim().split("\n")
+        .map((line) => JSON.parse(line));
+      assertEquals(rows.length, 7);
+      assert(rows.every((row) => row.joinable === null));
+      const lines = (await Deno.readTextFile(log)).trim().split("\n").map((line) =>
+        JSON.parse(line)
+      );
+      const knownForSqp = new Set(unity.map(id));
+      assertEquals(audit(lines, { hostRate: undefined, knownForSqp }), []);
+      assert(alive.every((host) => lines.some((line) => line.host === id(host))));
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
-    const joinable = "select count(*) as n from servers where joinable is not null";
-    const [{ n: doors }] = await query(list, joinable);
-    assert(unity.length > 1 && unity.length < 8 && Number(doors) > 0);
-    const [dead, ...alive] = unity;
-    {
-      const up = hosts.filter((host) => host !== dead);
-      using witness = new WitnessLog(log);
-      await using _fleet = await openFleet(up, { clock: systemClock, seed: 1, witness });
-      const args = ["scan", "--rescan", list, ...QUICK, ...out];
-      const files = ["-o", list, "-o", `${folder}/rows.ndjson`];
-      const { code, stderr } = await run([...args, ...files]);
-      assertEquals(code, 0, stderr);
-      assertStringIncludes(stderr, "1 known server did not reply");
-    }
-    const id = ({ endpoint }: typeof dead) => formatEndpoint(endpoint);
-    assertEquals(await query(list, `select id from ${STATES} where missed_scans = 1`), [{
-      id: id(dead),
-    }]);
-    assertEquals(await query(list, joinable), [{ n: doors }]);
-    const rows = (await Deno.readTextFile(`${folder}/rows.ndjson`)).trim().split("\n")
-      .map((line) => JSON.parse(line));
-    assertEquals(rows.length, 7);
-    assert(rows.every((row) => row.joinable === null));
-    const lines = (await Deno.readTextFile(log)).trim().split("\n").map((line) => JSON.parse(line));
-    const knownForSqp = new Set(unity.map(id));
-    assertEquals(audit(lines, { hostRate: undefined, knownForSqp }), []);
-    assert(alive.every((host) => lines.some((line) => line.host === id(host))));
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  },
+);
 
 Deno.test("scans leave out addresses that a database marks as opted out, and mark those that opt out", async () => {
   const folder = await Deno.makeTempDir();

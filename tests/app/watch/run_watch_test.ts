@@ -14,6 +14,7 @@ import { startFleet } from "../../../src/testing/start_fleet.ts";
 import { freePort } from "../../fakes/free_port.ts";
 import { all } from "../../store/databases.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
+import { longTest } from "../../long.ts";
 
 /** The first event of a watch, and what a function returned while the watch ran. */
 async function firstEvent<T>(
@@ -31,31 +32,34 @@ async function rowsOf(path: string, sql: string) {
   return await all(database, sql);
 }
 
-Deno.test("a watch of a program reads a file, and keeps a database up to date, which it can watch", async () => {
-  await inFolder(async (folder) => {
-    const [file, list] = [`${folder}/list.txt`, `${folder}/a.db`];
-    const options = { optOutFile: `${folder}/out.txt`, timeoutMs: 3000, retries: 0 };
-    {
-      await using fleet = await startFleet({
-        range: "127.90.1.0/30",
-        servers: 1,
-        software: ["pocketmine"],
-      });
-      const [{ host }] = fleet.servers;
-      await Deno.writeTextFile(file, `${host}:19132\n`);
-      const { event } = await firstEvent([file], { ...options, output: [list] });
-      assertEquals([event.event, event.host], ["online", host]);
-    }
-    const [scan] = await rowsOf(list, "select kind, state, found, config from scans");
-    assertEquals([scan.kind, scan.state, scan.found], ["watch", "finished", 1]);
-    assertEquals(JSON.parse(String(scan.config)).output, [list]);
-    assertEquals(await rowsOf(list, "select names from server_players"), []);
-    const { event } = await firstEvent([list], { ...options, downAfter: 1 });
-    assertEquals(event.event, "offline");
-    const states = await rowsOf(list, "select online from server_state");
-    assertEquals(states, [{ online: 0 }]);
-  });
-});
+longTest(
+  "a watch of a program reads a file, and keeps a database up to date, which it can watch",
+  async () => {
+    await inFolder(async (folder) => {
+      const [file, list] = [`${folder}/list.txt`, `${folder}/a.db`];
+      const options = { optOutFile: `${folder}/out.txt`, timeoutMs: 3000, retries: 0 };
+      {
+        await using fleet = await startFleet({
+          range: "127.90.1.0/30",
+          servers: 1,
+          software: ["pocketmine"],
+        });
+        const [{ host }] = fleet.servers;
+        await Deno.writeTextFile(file, `${host}:19132\n`);
+        const { event } = await firstEvent([file], { ...options, output: [list] });
+        assertEquals([event.event, event.host], ["online", host]);
+      }
+      const [scan] = await rowsOf(list, "select kind, state, found, config from scans");
+      assertEquals([scan.kind, scan.state, scan.found], ["watch", "finished", 1]);
+      assertEquals(JSON.parse(String(scan.config)).output, [list]);
+      assertEquals(await rowsOf(list, "select names from server_players"), []);
+      const { event } = await firstEvent([list], { ...options, downAfter: 1 });
+      assertEquals(event.event, "offline");
+      const states = await rowsOf(list, "select online from server_state");
+      assertEquals(states, [{ online: 0 }]);
+    });
+  },
+);
 
 Deno.test("a watch of a program sends events to a webhook, and serves metrics and probes", async () => {
   await inFolder(async (folder) => {

@@ -12,6 +12,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { finish, start, until } from "../../cli/program.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
+import { longTest } from "../../long.ts";
 
 /** A request of a webhook. */
 interface Received {
@@ -68,32 +69,35 @@ async function watched(
 
 const SENTENCE = /^.+ \(127\.55\.\d+\.\d+:\d+\) is online, \d+ of \d+ players, version .+$/;
 
-Deno.test("Discord gets the text of a template again, when the time of its Retry-After has passed", async () => {
-  await inFolder(async (folder) => {
-    await using receiver = receive((before) =>
-      before > 0
-        ? new Response(null, { status: 204 })
-        : Response.json({ retry_after: 2.5 }, { status: 429, headers: { "retry-after": "2.5" } })
-    );
-    const template = `${folder}/template.txt`;
-    await Deno.writeTextFile(template, "**{endpoint}** {event}\n");
-    const { stderr } = await watched(
-      [
-        ...["--webhook", `${receiver.url}/T0K3N`, "--webhook-format", "discord"],
-        ...["--webhook-template", template, "--webhook-spool", `${folder}/spool`],
-      ],
-      receiver,
-      2,
-    );
-    const [first, second] = receiver.requests;
-    assertEquals(first.path, "/T0K3N");
-    assertMatch(second.body.content, /^\*\*127\.55\.0\.\d+:\d+\*\* online$/);
-    assert(second.at - first.at >= 2500, String(second.at - first.at));
-    assertStringIncludes(stderr, "webhook delivery failed (HTTP status 429): events are queued");
-    assertStringIncludes(stderr, "webhook: 1 delivered, 0 waiting, 0 lost");
-    assert(!stderr.includes("T0K3N"), stderr);
-  });
-});
+longTest(
+  "Discord gets the text of a template again, when the time of its Retry-After has passed",
+  async () => {
+    await inFolder(async (folder) => {
+      await using receiver = receive((before) =>
+        before > 0
+          ? new Response(null, { status: 204 })
+          : Response.json({ retry_after: 2.5 }, { status: 429, headers: { "retry-after": "2.5" } })
+      );
+      const template = `${folder}/template.txt`;
+      await Deno.writeTextFile(template, "**{endpoint}** {event}\n");
+      const { stderr } = await watched(
+        [
+          ...["--webhook", `${receiver.url}/T0K3N`, "--webhook-format", "discord"],
+          ...["--webhook-template", template, "--webhook-spool", `${folder}/spool`],
+        ],
+        receiver,
+        2,
+      );
+      const [first, second] = receiver.requests;
+      assertEquals(first.path, "/T0K3N");
+      assertMatch(second.body.content, /^\*\*127\.55\.0\.\d+:\d+\*\* online$/);
+      assert(second.at - first.at >= 2500, String(second.at - first.at));
+      assertStringIncludes(stderr, "webhook delivery failed (HTTP status 429): events are queued");
+      assertStringIncludes(stderr, "webhook: 1 delivered, 0 waiting, 0 lost");
+      assert(!stderr.includes("T0K3N"), stderr);
+    });
+  },
+);
 
 Deno.test("Slack and ntfy get messages in the form of their documentation", async () => {
   await inFolder(async (folder) => {

@@ -149,7 +149,7 @@ collectorTest("results that are delivered again after their commit change nothin
   await lab.collector({ once: true }).ended;
   assertEquals([await counts(lab, ...tables), await scan(lab)], [before, row1]);
   assertEquals((await newestScans(lab.database, 1))[0].runs, 1);
-});
+}, longTest);
 
 collectorTest(
   "while the database refuses, nothing is acknowledged, and nothing is lost",

@@ -97,7 +97,7 @@ natsTest("the part of a worker that is killed goes on at its marks", async () =>
   assert(end.counters.sent >= 1024, `${end.counters.sent} of both`);
   assertEquals(leases.get(KEY)?.counters.position, 1024);
   assert(second.lines.all.some((line) => line.includes("part 1 continues")));
-});
+}, longTest);
 
 natsTest("a paused campaign gives its parts back, and goes on when it is resumed", async () => {
   await using server = await startNats();

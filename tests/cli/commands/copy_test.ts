@@ -5,6 +5,7 @@ import { createTables, SCHEMA_VERSION } from "../../../src/store/schema/create_t
 import { Store } from "../../../src/store/store.ts";
 import { record } from "../../store/records.ts";
 import { run, start } from "../program.ts";
+import { longTest } from "../../long.ts";
 
 const permissions = ["--allow-read", "--allow-write", "--allow-env=INIT_CWD,HOME"];
 
@@ -39,30 +40,33 @@ Deno.test("a database is copied, compared and used", async () => {
   });
 });
 
-Deno.test("a copy that is killed is continued, although the source is named differently", async () => {
-  await inFolder(async (folder) => {
-    const [from, to] = [`${folder}/from.db`, `${folder}/to.db`];
-    {
-      await using database = openSqlite(from);
-      await createTables(database);
-      const records = Array.from({ length: 20_000 }, (_, i) => record(1 + i));
-      await new Store(database, () => Promise.resolve()).write(records);
-    }
-    const copy = start(["copy", from, to], { permissions });
-    await written(to);
-    copy.kill("SIGKILL");
-    await copy.output();
-    const refused = await run(["servers", to], { permissions });
-    assertStringIncludes(refused.stderr, "a copy into it is unfinished");
-    const other = `${folder}/link.db`;
-    await Deno.symlink(from, other);
-    const again = await run(["copy", other, to, "--json"], { permissions });
-    assertEquals([again.code, again.stderr], [0, `"${to}": continuing the copy of "${other}"\n`]);
-    const tables = again.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
-    assertEquals(tables.find(({ table }) => table === "observations").copied, 20_000);
-    assert(tables.every(({ equal }) => equal));
-  });
-});
+longTest(
+  "a copy that is killed is continued, although the source is named differently",
+  async () => {
+    await inFolder(async (folder) => {
+      const [from, to] = [`${folder}/from.db`, `${folder}/to.db`];
+      {
+        await using database = openSqlite(from);
+        await createTables(database);
+        const records = Array.from({ length: 20_000 }, (_, i) => record(1 + i));
+        await new Store(database, () => Promise.resolve()).write(records);
+      }
+      const copy = start(["copy", from, to], { permissions });
+      await written(to);
+      copy.kill("SIGKILL");
+      await copy.output();
+      const refused = await run(["servers", to], { permissions });
+      assertStringIncludes(refused.stderr, "a copy into it is unfinished");
+      const other = `${folder}/link.db`;
+      await Deno.symlink(from, other);
+      const again = await run(["copy", other, to, "--json"], { permissions });
+      assertEquals([again.code, again.stderr], [0, `"${to}": continuing the copy of "${other}"\n`]);
+      const tables = again.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+      assertEquals(tables.find(({ table }) => table === "observations").copied, 20_000);
+      assert(tables.every(({ equal }) => equal));
+    });
+  },
+);
 
 /** Waits until a copy has written its first rows. */
 async function written(path: string): Promise<void> {

@@ -11,6 +11,7 @@ import { freePort } from "../../fakes/free_port.ts";
 import { inFolder } from "../../app/resume/stopped_programs.ts";
 import { all } from "../../store/databases.ts";
 import { run, start, until } from "../program.ts";
+import { longTest } from "../../long.ts";
 
 const RANGE = "127.78.0.0/26";
 const FLEET = { servers: 12, hostile: 0, range: { start: 0x7f4e0000, end: 0x7f4e0040 }, seed: 8 };
@@ -95,67 +96,73 @@ Deno.test("a crawl polls the servers that are due, serves its freshness, and wri
     });
   }));
 
-Deno.test("a crawl finds servers with what polls leave of its budget, and begins anew after a kill", () =>
-  withList(async (list) => {
-    const count = async () =>
-      Number((await rowsOf(list, "select count(*) as n from servers"))[0].n);
-    const known = await count();
-    assert(known > 0 && known < 12, `${known} servers are known`);
-    const args = [
-      "crawl",
-      list,
-      RANGE,
-      "--budget",
-      "500M/day",
-      "--rate",
-      "5k",
-      "-p",
-      "19132",
-      "--json",
-    ];
-    const first = start(args);
-    await until(first, async () => await count() === 12);
-    first.kill("SIGKILL");
-    await first.output();
-    await Deno.writeTextFile(`${list}.crawl`, '{"crawl":1,"discovery":[[5000,7]]}\n');
-    const found = "select found from scans where kind = 'sweep' and found > 0";
-    const rounds = (await rowsOf(list, found)).length;
-    const second = start(args);
-    await until(second, async () => (await rowsOf(list, found)).length > rounds);
-    second.kill("SIGINT");
-    assertEquals((await second.output()).code, 130);
-    const batches = await readCrawlFile(systemDisk, `${list}.crawl`);
-    assertEquals(batches[0], { probes: 5000, found: 7 });
-    assertEquals(await rowsOf(list, "select * from watch_spans"), []);
-  }, "127.78.0.0/28"));
+longTest(
+  "a crawl finds servers with what polls leave of its budget, and begins anew after a kill",
+  () =>
+    withList(async (list) => {
+      const count = async () =>
+        Number((await rowsOf(list, "select count(*) as n from servers"))[0].n);
+      const known = await count();
+      assert(known > 0 && known < 12, `${known} servers are known`);
+      const args = [
+        "crawl",
+        list,
+        RANGE,
+        "--budget",
+        "500M/day",
+        "--rate",
+        "5k",
+        "-p",
+        "19132",
+        "--json",
+      ];
+      const first = start(args);
+      await until(first, async () => await count() === 12);
+      first.kill("SIGKILL");
+      await first.output();
+      await Deno.writeTextFile(`${list}.crawl`, '{"crawl":1,"discovery":[[5000,7]]}\n');
+      const found = "select found from scans where kind = 'sweep' and found > 0";
+      const rounds = (await rowsOf(list, found)).length;
+      const second = start(args);
+      await until(second, async () => (await rowsOf(list, found)).length > rounds);
+      second.kill("SIGINT");
+      assertEquals((await second.output()).code, 130);
+      const batches = await readCrawlFile(systemDisk, `${list}.crawl`);
+      assertEquals(batches[0], { probes: 5000, found: 7 });
+      assertEquals(await rowsOf(list, "select * from watch_spans"), []);
+    }, "127.78.0.0/28"),
+);
 
-Deno.test("discovery counts no missed scans of known servers: the own network may be down", () =>
-  inFolder(async (folder) => {
-    const list = `${folder}/a.db`;
-    {
-      await using _fleet = await openFleet(drawFleet({ ...FLEET, software: ["bds"] }), {
-        clock: systemClock,
-        seed: 1,
-      });
-      assertEquals((await run(["scan", RANGE, ...SCAN, "-o", list])).code, 0);
-    }
-    const args = ["crawl", list, RANGE, "--budget", "500M/day", "--rate", "5k", "-p", "19132"];
-    const crawl = start(args);
-    const done = "select id from scans where kind = 'sweep' and state = 'finished'";
-    await until(crawl, async () => (await rowsOf(list, done)).length === 2);
-    crawl.kill("SIGINT");
-    const { stderr } = await crawl.output();
-    assertStringIncludes(
-      new TextDecoder().decode(stderr),
-      "blocksweep: a rate of 5,000/s allows at most 432,000,000 of the 500,000,000 probes a day\n",
-    );
-    assertMatch(
-      new TextDecoder().decode(stderr),
-      /\n12 of 12 .*; [1-9]\d+ discovery probes, 0 found\n$/,
-    );
-    const missed = "select server from server_state where online = 0 or missed_scans > 0";
-    assertEquals(await rowsOf(list, missed), []);
-  }));
+longTest(
+  "discovery counts no missed scans of known servers: the own network may be down",
+  () =>
+    inFolder(async (folder) => {
+      const list = `${folder}/a.db`;
+      {
+        await using _fleet = await openFleet(drawFleet({ ...FLEET, software: ["bds"] }), {
+          clock: systemClock,
+          seed: 1,
+        });
+        assertEquals((await run(["scan", RANGE, ...SCAN, "-o", list])).code, 0);
+      }
+      const args = ["crawl", list, RANGE, "--budget", "500M/day", "--rate", "5k", "-p", "19132"];
+      const crawl = start(args);
+      const done = "select id from scans where kind = 'sweep' and state = 'finished'";
+      await until(crawl, async () => (await rowsOf(list, done)).length === 2);
+      crawl.kill("SIGINT");
+      const { stderr } = await crawl.output();
+      assertStringIncludes(
+        new TextDecoder().decode(stderr),
+        "blocksweep: a rate of 5,000/s allows at most 432,000,000 of the 500,000,000 probes a day\n",
+      );
+      assertMatch(
+        new TextDecoder().decode(stderr),
+        /\n12 of 12 .*; [1-9]\d+ discovery probes, 0 found\n$/,
+      );
+      const missed = "select server from server_state where online = 0 or missed_scans > 0";
+      assertEquals(await rowsOf(list, missed), []);
+    }),
+);
 
 Deno.test("discovery sweeps no private /24 that is not named, though a row of the database lies there", () =>
   withList(async (list) => {

@@ -143,20 +143,26 @@ function faultsOf(
   ];
 }
 
-Deno.test("--rescan queries each server in its known protocols before it counts as missing", () =>
-  withList(async (list, folder, out) => {
-    const known = await knownIn(list);
-    const args = ["scan", "--rescan", list, ...QUICK, ...out];
-    const { code, stderr, lines } = await watched(folder, [...args, "-o", list]);
-    assertEquals(code, 0, stderr);
-    assertStringIncludes(stderr, "16 rows written");
-    assertStringIncludes(stderr, "4 known servers did not reply");
-    assertEquals(faultsOf(lines, known), []);
-    assertEquals(new Set(lines.map(({ host }) => host)).size, 16);
-    assertEquals(await knownIn(list), known);
-    const missed = await query(list, `select id from ${STATES} where missed_scans = 1 order by id`);
-    assertEquals(missed.map(({ id }) => id), DEAD);
-  }));
+longTest(
+  "--rescan queries each server in its known protocols before it counts as missing",
+  () =>
+    withList(async (list, folder, out) => {
+      const known = await knownIn(list);
+      const args = ["scan", "--rescan", list, ...QUICK, ...out];
+      const { code, stderr, lines } = await watched(folder, [...args, "-o", list]);
+      assertEquals(code, 0, stderr);
+      assertStringIncludes(stderr, "16 rows written");
+      assertStringIncludes(stderr, "4 known servers did not reply");
+      assertEquals(faultsOf(lines, known), []);
+      assertEquals(new Set(lines.map(({ host }) => host)).size, 16);
+      assertEquals(await knownIn(list), known);
+      const missed = await query(
+        list,
+        `select id from ${STATES} where missed_scans = 1 order by id`,
+      );
+      assertEquals(missed.map(({ id }) => id), DEAD);
+    }),
+);
 
 longTest(
   "--rescan finds protocols that are missing in the database after a first reply of the server",

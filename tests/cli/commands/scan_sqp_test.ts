@@ -124,7 +124,7 @@ async function serve(
   }
 }
 
-Deno.test("query --no-players leaves out the names of players", async () => {
+longTest("query --no-players leaves out the names of players", async () => {
   const hosts = drawFleet({ ...FLEET, servers: 20, software: ["sqpFull"] });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
   const { entry } = hosts.find(({ entry }) => entry.truth.sqp.columns.players!.length > 0)!;

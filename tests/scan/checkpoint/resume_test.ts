@@ -112,7 +112,7 @@ longTest("a scan killed at any byte of rows, list or checkpoint can be resumed",
   }
 });
 
-Deno.test("a scan can be resumed after a system crash that loses unsynced data", async () => {
+longTest("a scan can be resumed after a system crash that loses unsynced data", async () => {
   const random = new Random(6);
   for (let i = 0; i < 60; i++) {
     const count = firstSaved + random.below(operations.length - firstSaved + 1);

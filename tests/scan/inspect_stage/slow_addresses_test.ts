@@ -10,6 +10,7 @@ import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import * as sqp from "../../../src/protocols/sqp/mod.ts";
 import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { scanFleet, type Setting } from "../scan_harness.ts";
+import { longTest } from "../../long.ts";
 
 const FIRST = 0x7f200000;
 const FIRST_PORT = 9000;
@@ -109,13 +110,13 @@ for (const hostRate of [1, 5, undefined]) {
   });
 }
 
-Deno.test("4,096 slow forgers on 64 addresses delay a scan by at most 5 minutes", async () => {
+longTest("4,096 slow forgers on 64 addresses delay a scan by at most 5 minutes", async () => {
   const { heldMs, replies } = await scanHosts(slowForger, 64, 64);
   assertEquals(replies.forged + replies.omitted, 4096);
   assert(heldMs < 300_000, `${heldMs} ms`);
 });
 
-Deno.test("4,096 slow servers on 64 addresses are all found within 5 minutes", async () => {
+longTest("4,096 slow servers on 64 addresses are all found within 5 minutes", async () => {
   const { heldMs, rows, replies } = await scanHosts(slowServer, 64, 64);
   assertEquals([rows.length, replies.omitted], [4096, 0]);
   assert(heldMs < 300_000, `${heldMs} ms`);

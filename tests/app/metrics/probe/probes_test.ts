@@ -19,6 +19,7 @@ import { parseTargets } from "../../../../src/targets/parse.ts";
 import { SimulatedNetwork } from "../../../../src/testing/simulated_network.ts";
 import { WatchedServer } from "../../../../src/watch/mod.ts";
 import { readCommandLine } from "../../../cli/command_line.ts";
+import { longTest } from "../../../long.ts";
 
 const RULES = {
   intervalMs: 60_000,
@@ -292,43 +293,46 @@ Deno.test("a probe of the usual port of Java servers follows the SRV record of t
   });
 });
 
-Deno.test("10,000 targets at once: 16 are probed, the others refused, and limits apply", async () => {
-  const { get, run, later, network, probes } = await bench({ allow: "10.8.0.0/16" });
-  const hosts = network.addFleet({
-    range: "10.8.0.0/18",
-    servers: 5000,
-    software: ["bds"],
-    seed: 3,
-  });
-  const targets = [
-    ...hosts.map(({ host, port }) => `${host}:${port}`),
-    ...Array.from({ length: 5000 }, (_, i) => `10.8.${128 + (i >> 8)}.${i & 255}:19132`),
-  ];
-  const counts = new Map<number, number>();
-  await run(async () => {
-    const add = ({ status }: { status: number }) =>
-      counts.set(status, (counts.get(status) ?? 0) + 1);
-    const all = Promise.all(targets.map((target) => get(`target=${target}`).then(add)));
-    assert(probes.running <= MAX_PROBES, String(probes.running));
-    await all;
-    assertEquals([...counts], [[503, 10_000 - MAX_PROBES], [200, MAX_PROBES]]);
-    await later(10_000);
-    assertEquals(probes.running, 0);
-    counts.clear();
-    for (let at = 0; at < 5000; at += MAX_PROBES) {
-      await Promise.all(
-        targets.slice(at, Math.min(at + MAX_PROBES, 5000)).map((one) =>
-          get(`target=${one}`).then(add)
-        ),
-      );
-    }
-    assertEquals(counts.get(200), 5000);
-  });
-  assertEquals(audit(network.datagrams.lines, { hostRate: HOST_RATE }), []);
-  const perSecond = Map.groupBy(network.datagrams.sent, ({ at }) => Math.floor(at / 1000));
-  const most = Math.max(...perSecond.values().map((sent) => sent.length));
-  assert(most <= 1100, `the rate limit of the watch is 1,000: ${most}`);
-});
+longTest(
+  "10,000 targets at once: 16 are probed, the others refused, and limits apply",
+  async () => {
+    const { get, run, later, network, probes } = await bench({ allow: "10.8.0.0/16" });
+    const hosts = network.addFleet({
+      range: "10.8.0.0/18",
+      servers: 5000,
+      software: ["bds"],
+      seed: 3,
+    });
+    const targets = [
+      ...hosts.map(({ host, port }) => `${host}:${port}`),
+      ...Array.from({ length: 5000 }, (_, i) => `10.8.${128 + (i >> 8)}.${i & 255}:19132`),
+    ];
+    const counts = new Map<number, number>();
+    await run(async () => {
+      const add = ({ status }: { status: number }) =>
+        counts.set(status, (counts.get(status) ?? 0) + 1);
+      const all = Promise.all(targets.map((target) => get(`target=${target}`).then(add)));
+      assert(probes.running <= MAX_PROBES, String(probes.running));
+      await all;
+      assertEquals([...counts], [[503, 10_000 - MAX_PROBES], [200, MAX_PROBES]]);
+      await later(10_000);
+      assertEquals(probes.running, 0);
+      counts.clear();
+      for (let at = 0; at < 5000; at += MAX_PROBES) {
+        await Promise.all(
+          targets.slice(at, Math.min(at + MAX_PROBES, 5000)).map((one) =>
+            get(`target=${one}`).then(add)
+          ),
+        );
+      }
+      assertEquals(counts.get(200), 5000);
+    });
+    assertEquals(audit(network.datagrams.lines, { hostRate: HOST_RATE }), []);
+    const perSecond = Map.groupBy(network.datagrams.sent, ({ at }) => Math.floor(at / 1000));
+    const most = Math.max(...perSecond.values().map((sent) => sent.length));
+    assert(most <= 1100, `the rate limit of the watch is 1,000: ${most}`);
+  },
+);
 
 Deno.test("a server that opts out is recorded, and not probed again", async () => {
   const { get, run, later, network, optedOut, sent } = await bench({ allow: "10.0.0.0/24" });

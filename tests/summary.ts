@@ -31,12 +31,15 @@ function attribute(tag: string, name: string): string {
 }
 
 /**
- * Reads the tests in a JUnit file. Steps count as parts of their tests.
+ * Reads the tests in a JUnit file. Steps count as parts of their tests. Tests without a duration were
+ * filtered out, and are omitted.
  *
- * @throws Error when a test lacks its name, file or duration.
+ * @throws Error when a test lacks its name or file.
  */
 export function readJunit(xml: string): TestResult[] {
-  const results = [...xml.matchAll(/<testcase [^>]*>([^]*?)<\/testcase>/g)].map(
+  const ran = [...xml.matchAll(/<testcase [^>]*>([^]*?)<\/testcase>/g)]
+    .filter(([all]) => / time="/.test(all.slice(0, all.indexOf(">"))));
+  const results = ran.map(
     ([all, content]) => {
       const tag = all.slice(0, all.indexOf(">"));
       return {

@@ -13,6 +13,8 @@ const XML = `<?xml version="1.0" encoding="UTF-8"?>
         <testcase name="without a reason" classname="./tests/a_test.ts" time="0.000">
             <skipped/>
         </testcase>
+        <testcase name="filtered out" classname="./tests/a_test.ts" line="2" col="6">
+        </testcase>
         <testcase name="bad" classname="./tests/a_test.ts" time="1.250" line="2" col="6">
             <failure message="Uncaught Error: no">&lt;skipped/&gt;</failure>
         </testcase>

@@ -61,6 +61,8 @@ export class LiveBlock implements BottomLines, Disposable {
   #drawn: { readonly lines: readonly string[]; readonly columns: number } | undefined;
   /** Whether these lines are on the terminal now. */
   #isShown = false;
+  /** Whether other text is being written: nothing is drawn until {@linkcode restore}. */
+  #isHeld = false;
   #drawnAt: number;
 
   /**
@@ -81,7 +83,7 @@ export class LiveBlock implements BottomLines, Disposable {
 
   /** Draws the current lines in place of the previous ones. */
   redraw(): void {
-    if (this.#resources.disposed) return;
+    if (this.#resources.disposed || this.#isHeld) return;
     const { clock } = this.#terminal;
     const pausedMs = clock.now() - this.#drawnAt;
     if (!this.#isShown || pausedMs <= LONG_PAUSE_MS) return this.#drawNow();
@@ -103,12 +105,18 @@ export class LiveBlock implements BottomLines, Disposable {
   }
 
   erase(): void {
+    this.#isHeld = true;
+    this.#eraseNow();
+  }
+
+  #eraseNow(): void {
     const { draw, size } = this.#terminal;
     if (this.#isShown) draw(`${this.#toTop(size().columns)}\x1b[J`);
     this.#isShown = false;
   }
 
   restore(): void {
+    this.#isHeld = false;
     const { columns } = this.#terminal.size();
     if (this.#drawn === undefined || this.#isShown || this.#resources.disposed) return;
     if (columns === this.#drawn.columns) this.#draw(this.#drawn.lines, columns);
@@ -151,7 +159,7 @@ export class LiveBlock implements BottomLines, Disposable {
 
   /** Erases the lines unless they have ended, and stops. */
   [Symbol.dispose](): void {
-    this.erase();
+    this.#eraseNow();
     this.#resources.dispose();
   }
 }

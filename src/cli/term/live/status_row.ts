@@ -15,6 +15,8 @@ export class StatusRow implements BottomLines, Disposable {
   #text = "";
   /** Width of the line that is on the terminal now, columns. */
   #drawn = 0;
+  /** Whether other text is being written: nothing is drawn until {@linkcode restore}. */
+  #isHeld = false;
 
   /**
    * Prepares drawing.
@@ -34,12 +36,14 @@ export class StatusRow implements BottomLines, Disposable {
   redraw(): void {
     const size = this.#terminal.size();
     this.#text = this.#line(size);
+    if (this.#isHeld) return;
     const { toStart, left } = this.#start(size);
     this.#terminal.draw(`${toStart}${this.#text.padEnd(left)}`);
     this.#drawn = this.#text.length;
   }
 
   erase(): void {
+    this.#isHeld = true;
     const { toStart, left } = this.#start(this.#terminal.size());
     if (this.#drawn > 0) this.#terminal.draw(`${toStart}${" ".repeat(left)}\r`);
     this.#drawn = 0;
@@ -54,6 +58,7 @@ export class StatusRow implements BottomLines, Disposable {
   }
 
   restore(): void {
+    this.#isHeld = false;
     this.#terminal.draw(this.#text);
     this.#drawn = this.#text.length;
   }

@@ -34,6 +34,20 @@ Deno.test("a block is redrawn in place, and shorter lines replace longer ones", 
   assertEquals(terminal.listeners.size, 0);
 });
 
+Deno.test("a block is not drawn into a line that is being written", () => {
+  const { terminal, lines, block } = opened();
+  block.redraw();
+  block.erase();
+  terminal.print("the first half, ");
+  lines[0] = "first 1";
+  block.redraw();
+  terminal.print("and the second\n");
+  block.restore();
+  block.redraw();
+  const row = "the first half, and the second";
+  assertEquals(terminal.rows, ["$ blocksweep", row, ...lines, ""]);
+});
+
 Deno.test("the last lines of a block that ends stay on the terminal", () => {
   const { terminal, lines, block } = opened();
   block.redraw();

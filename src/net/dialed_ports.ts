@@ -82,9 +82,9 @@ export class DialedPorts implements PortSocket<PortBatch> {
   #connecting = 0;
   /** The keys of their endpoints. */
   readonly #endpoints = new Set<number | bigint>();
-  /** Number of connections that began since the runtime polled for replies, and that ended since. */
+  /** Number of connections that began since the runtime polled for replies, and of replies since. */
   #begun = 0;
-  #ended = 0;
+  #replied = 0;
   /** Number of probes that wait for a descriptor or for the gate after their flush has ended. */
   #late = 0;
   /** Maximum number of connections that may wait now. */
@@ -158,7 +158,7 @@ export class DialedPorts implements PortSocket<PortBatch> {
       const now = this.#options.clock.now();
       this.#growAt(now);
       let begun = 0;
-      const most = Math.min(rest.length, this.#ended > 0 ? BUSY_BURST : QUIET_BURST);
+      const most = Math.min(rest.length, this.#replied > 0 ? BUSY_BURST : QUIET_BURST);
       while (begun < most && this.#isFree) void this.#connect(rest[begun++], burst, now);
       await this.#dialer.whenBegun?.();
       burst.isBeginning = false;
@@ -179,8 +179,8 @@ export class DialedPorts implements PortSocket<PortBatch> {
   /** Lets the runtime deliver replies before more connections begin than it delivers meanwhile. */
   async #pollAfter(begun: number): Promise<void> {
     this.#begun += begun;
-    if (this.#begun < (this.#ended > 0 ? BUSY_BURST : QUIET_BURST)) return;
-    this.#begun = this.#ended = 0;
+    if (this.#begun < (this.#replied > 0 ? BUSY_BURST : QUIET_BURST)) return;
+    this.#begun = this.#replied = 0;
     await this.#options.clock.pollSockets();
   }
 
@@ -226,7 +226,6 @@ export class DialedPorts implements PortSocket<PortBatch> {
       else this.#closed.reject(error);
     }
     this.#connecting--;
-    this.#ended++;
     this.#endpoints.delete(key);
     this.#waves.leave(wave);
     if (outcome !== undefined) this.#settle(attempt, outcome);
@@ -311,6 +310,7 @@ export class DialedPorts implements PortSocket<PortBatch> {
   /** Delivers a reply as soon as the receiver accepts it. */
   #deliver({ to, token, clock }: Attempt, state: PortReply["state"], stream?: Stream): void {
     if (this.#disposed.signal.aborted) return stream?.[Symbol.dispose]();
+    this.#replied++;
     this.#held.add({ state, token, clock, stream }, to);
   }
 

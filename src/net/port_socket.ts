@@ -29,7 +29,7 @@ export interface PortReply {
 
 /**
  * Called for each reply. A reply may be forged: the receiver compares the token, and returns true if it is
- * that of a probe. A socket without connections may reset what another one has opened at the peer.
+ * that of a probe. A socket of raw SYN packets resets a connection at the peer only then.
  */
 export type PortReplyReceiver = (reply: PortReply, from: Endpoint) => boolean | void;
 

@@ -25,7 +25,8 @@ export interface FarHost extends AsyncDisposable {
 
 /**
  * Starts a host, which accepts connections to a port of its live addresses, and refuses those to other
- * ports. It replies to a request with the address of the peer, a space and the request. Its other addresses drop all packets.
+ * ports. It replies to a request with the address of the peer, a space and the request. Its other
+ * addresses drop all packets.
  *
  * @param live Its live addresses, as networks.
  * @param isReachable Whether the system here has a route to it. Without a route, the RSTs of the system do

@@ -5,14 +5,9 @@ import { sleep } from "../../src/net/clock.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { CrawlLoop, type CrawlOptions } from "../../src/watch/crawl_loop.ts";
-import {
-  newPollPool,
-  newWatchCounts,
-  type PollLoopOptions,
-  pollServers,
-  type ServerLoop,
-  WatchedServer,
-} from "../../src/watch/mod.ts";
+import { newPollPool, type PollLoopOptions, type ServerLoop } from "../../src/watch/poll_loop.ts";
+import { newWatchCounts, pollServers } from "../../src/watch/watch.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { isUp, lastChange, MONTH, type Mortal } from "./churn.ts";
 

@@ -3,7 +3,7 @@
  * the result must be plain text only, and equal to the text for ntfy, for any name of a server.
  */
 import { assertEquals } from "@std/assert";
-import { newReceiver, type Receiver } from "../../src/watch/mod.ts";
+import { newReceiver, type Receiver } from "../../src/watch/webhook/receivers.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { eachKind, linesOf } from "../watch/webhook/events.ts";
 import { peerScript, run } from "./processes.ts";

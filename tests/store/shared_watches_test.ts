@@ -11,13 +11,10 @@ import { newEventId } from "../../src/store/rows/uuid.ts";
 import { Store } from "../../src/store/store.ts";
 import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
-import {
-  Journal,
-  newPollPool,
-  newWatchCounts,
-  pollServers,
-  WatchedServer,
-} from "../../src/watch/mod.ts";
+import { Journal } from "../../src/watch/journal.ts";
+import { newPollPool } from "../../src/watch/poll_loop.ts";
+import { newWatchCounts, pollServers } from "../../src/watch/watch.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { all, onEngines } from "./databases.ts";
 import { outageAt, writePolled } from "./polls.ts";
 import { record, watchId } from "./records.ts";

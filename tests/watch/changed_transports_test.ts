@@ -23,14 +23,11 @@ import { FakeStreams } from "../../src/testing/fake_streams.ts";
 import { RecentYield } from "../../src/discovery/freshness.ts";
 import { CrawlLoop } from "../../src/watch/crawl_loop.ts";
 import type { PollLoopOptions } from "../../src/watch/poll_loop.ts";
-import {
-  Journal,
-  newPollPool,
-  newWatchCounts,
-  Poller,
-  pollServers,
-  WatchedServer,
-} from "../../src/watch/mod.ts";
+import { Journal } from "../../src/watch/journal.ts";
+import { newPollPool } from "../../src/watch/poll_loop.ts";
+import { Poller } from "../../src/watch/poller.ts";
+import { newWatchCounts, pollServers } from "../../src/watch/watch.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { all, onEngines } from "../store/databases.ts";
 import { watchId } from "../store/records.ts";
 import { couriered } from "./courier_protocol.ts";

@@ -4,13 +4,9 @@ import { DAY_MS, RecentYield } from "../../src/discovery/freshness.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { CrawlLoop, type CrawlOptions, freshnessOf } from "../../src/watch/crawl_loop.ts";
-import {
-  newPollPool,
-  newWatchCounts,
-  type PollResult,
-  pollServers,
-  WatchedServer,
-} from "../../src/watch/mod.ts";
+import { newPollPool } from "../../src/watch/poll_loop.ts";
+import { newWatchCounts, type PollResult, pollServers } from "../../src/watch/watch.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { longTest } from "../long.ts";
 
 const HOUR = 3_600_000;

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { newEvent, type ServerEvent, withEventLimit } from "../../src/watch/mod.ts";
+import { newEvent, type ServerEvent } from "../../src/store/events/watch_event.ts";
+import { withEventLimit } from "../../src/watch/event_limit.ts";
 
 const MINUTE = 60_000;
 

@@ -2,7 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import type { PolledServer, PollObservation } from "../../src/store/writers/polls.ts";
-import { Journal, WatchedServer } from "../../src/watch/mod.ts";
+import { Journal } from "../../src/watch/journal.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 

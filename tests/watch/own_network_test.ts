@@ -1,15 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { emptyRecord } from "../../src/core/record.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
-import {
-  MIN_STOPPED,
-  newPollPool,
-  newWatchCounts,
-  type PollResult,
-  pollServers,
-  WatchedServer,
-  type WatcherEvent,
-} from "../../src/watch/mod.ts";
+import type { WatcherEvent } from "../../src/store/events/watch_event.ts";
+import { MIN_STOPPED } from "../../src/watch/own_network.ts";
+import { newPollPool } from "../../src/watch/poll_loop.ts";
+import { newWatchCounts, type PollResult, pollServers } from "../../src/watch/watch.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const SECOND = 1000;

@@ -4,7 +4,9 @@ import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import type { ServerEvent, WatchEvent } from "../../src/store/events/watch_event.ts";
 import type { Polls } from "../../src/store/writers/polls.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
-import { Journal, MAX_DECISION_MS, PendingEvents, WatchedServer } from "../../src/watch/mod.ts";
+import { Journal } from "../../src/watch/journal.ts";
+import { MAX_DECISION_MS, PendingEvents } from "../../src/watch/pending_events.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const event = (id: string, kind = "changed") =>

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { newPollPool, PollLoop } from "../../src/watch/poll_loop.ts";
 import { MIN_INTERVAL_MS } from "../../src/watch/schedule.ts";
-import { WatchedServer } from "../../src/watch/mod.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const SECOND = 1000;

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Random } from "../../src/fleet/random.ts";
-import { Schedule } from "../../src/watch/mod.ts";
+import { Schedule } from "../../src/watch/schedule.ts";
 
 Deno.test("Schedule returns items in sorted order for any sequence of calls", () => {
   for (let seed = 1; seed <= 200; seed++) {

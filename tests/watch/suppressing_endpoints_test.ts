@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { SuppressingEndpoints } from "../../src/watch/mod.ts";
+import { SuppressingEndpoints } from "../../src/watch/suppressing_endpoints.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const ONE = { address: 0x7f000001, port: 19132 };

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { DatagramSocket } from "../../src/net/socket.ts";
 import { Throttle } from "../../src/net/throttle.ts";
-import { WatchSockets } from "../../src/watch/mod.ts";
+import { WatchSockets } from "../../src/watch/watch_sockets.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 
 const PEER = { address: 0x7f000001, port: 9 };

@@ -12,17 +12,16 @@ import { decodeStatusRequest } from "../../src/protocols/slp/codec.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Protocol } from "../../src/protocols/protocol.ts";
 import { emptyRecord } from "../../src/core/record.ts";
+import type { ServerEvent, WatcherEvent } from "../../src/store/events/watch_event.ts";
+import { newPollPool } from "../../src/watch/poll_loop.ts";
+import { Poller } from "../../src/watch/poller.ts";
 import {
-  newPollPool,
   newWatchCounts,
-  Poller,
   pollProgress,
   pollServers,
-  type ServerEvent,
   type WatchCounts,
-  WatchedServer,
-  type WatcherEvent,
-} from "../../src/watch/mod.ts";
+} from "../../src/watch/watch.ts";
+import { WatchedServer } from "../../src/watch/watched_server.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../src/testing/fake_streams.ts";
 import { longTest } from "../long.ts";

@@ -4,12 +4,12 @@ import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import * as query from "../../src/protocols/query/mod.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { queryProtocol } from "../../src/protocols/query/mod.ts";
+import type { WatchEvent } from "../../src/store/events/watch_event.ts";
 import {
   MAX_OFFLINE_INTERVAL_MS,
   RECHECK_MS,
   WatchedServer,
-  type WatchEvent,
-} from "../../src/watch/mod.ts";
+} from "../../src/watch/watched_server.ts";
 
 const ENDPOINT = { address: 0x7f000001, port: 19132 };
 const rules = {

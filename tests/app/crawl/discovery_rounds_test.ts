@@ -4,7 +4,7 @@ import { DiscoveryRounds, type RoundPass } from "../../../src/app/crawl/discover
 import { NewServers } from "../../../src/app/crawl/new_servers.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { WatchedServer } from "../../../src/watch/mod.ts";
+import { WatchedServer } from "../../../src/watch/watched_server.ts";
 import { RecentYield } from "../../../src/discovery/freshness.ts";
 import { ManualClock } from "../../fakes/manual_clock.ts";
 

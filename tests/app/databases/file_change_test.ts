@@ -9,7 +9,7 @@ import { parseAddress } from "../../../src/core/address.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { newWatchCounts } from "../../../src/watch/mod.ts";
+import { newWatchCounts } from "../../../src/watch/watch.ts";
 import { PrintedText, start } from "../../cli/program.ts";
 import { all } from "../../store/databases.ts";
 import { record, watchId } from "../../store/records.ts";

@@ -12,7 +12,7 @@ import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import type { DatabaseLocation } from "../../../src/store/database_location.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { EventSpool } from "../../../src/watch/mod.ts";
+import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
 import { record, scanId } from "../../store/records.ts";
 
 const find = (database: ReturnType<typeof openSqlite>, ...names: string[]) =>

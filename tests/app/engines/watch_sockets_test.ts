@@ -13,7 +13,7 @@ import { type Address, parseEndpoint } from "../../../src/core/address.ts";
 import type { DatagramSocket } from "../../../src/net/socket.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
-import { WatchedServer } from "../../../src/watch/mod.ts";
+import { WatchedServer } from "../../../src/watch/watched_server.ts";
 import { readCommandLine } from "../../cli/command_line.ts";
 
 const RULES = {

@@ -6,7 +6,7 @@ import {
   watchHealth,
 } from "../../../src/app/metrics/health.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
-import { newWatchCounts } from "../../../src/watch/mod.ts";
+import { newWatchCounts } from "../../../src/watch/watch.ts";
 
 /** The status and the body of a state's response. */
 function shown(health: Health): [number, unknown] {

@@ -4,7 +4,7 @@ import { type Address, formatEndpoint, parseAddress } from "../../../src/core/ad
 import { InputError } from "../../../src/core/errors.ts";
 import type { Service } from "../../../src/targets/srv.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
-import { WatchedServer } from "../../../src/watch/mod.ts";
+import { WatchedServer } from "../../../src/watch/watched_server.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
 const rules = {

@@ -21,7 +21,7 @@ import { type EndReason, newState } from "../../../src/scan/setup/scan_state.ts"
 import { storable } from "../../../src/store/rows/stored_values.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { compose } from "../../../src/targets/compose.ts";
-import { newWatchCounts } from "../../../src/watch/mod.ts";
+import { newWatchCounts } from "../../../src/watch/watch.ts";
 import { all, storedServers } from "../../store/databases.ts";
 import { record, scanId, watchId } from "../../store/records.ts";
 import { finish, PrintedText, run, start } from "../../cli/program.ts";

@@ -3,7 +3,7 @@ import { findAddedServers } from "../../../src/app/targets/added_servers.ts";
 import { allEndpoints, knownEndpoints, lastServerId } from "../../../src/store/server_queries.ts";
 import { addedServers } from "../../../src/app/targets/watch_targets.ts";
 import { Store } from "../../../src/store/store.ts";
-import type { WatchedServer } from "../../../src/watch/mod.ts";
+import type { WatchedServer } from "../../../src/watch/watched_server.ts";
 import { onEngines } from "../../store/databases.ts";
 import { record } from "../../store/records.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";

@@ -5,7 +5,7 @@ import {
   type WatchSources,
   withoutOptedOut,
 } from "../../../src/app/targets/watch_targets.ts";
-import { WatchedServer } from "../../../src/watch/mod.ts";
+import { WatchedServer } from "../../../src/watch/watched_server.ts";
 import { withoutRows } from "../../../src/app/targets/servers_in_files.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { PROTOCOLS, usualProtocols } from "../../../src/protocols/list.ts";

@@ -12,7 +12,7 @@ import { WriteError } from "../../../src/sinks/sink.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
 import { StoreError } from "../../../src/store/database/database.ts";
-import type { WatchEvent } from "../../../src/watch/mod.ts";
+import type { WatchEvent } from "../../../src/store/events/watch_event.ts";
 import { FULL, withFault, withMessages } from "../failing_streams.ts";
 
 const MESSAGE =

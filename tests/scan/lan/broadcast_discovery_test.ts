@@ -3,7 +3,11 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Malformed } from "../../../src/core/bytes.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import * as raknet from "../../../src/protocols/raknet/mod.ts";
-import { broadcastOf, type LocalLink, type LocalNetwork } from "../../../src/scan/lan/mod.ts";
+import {
+  broadcastOf,
+  type LocalLink,
+  type LocalNetwork,
+} from "../../../src/scan/lan/discovery_setup.ts";
 import type { Protocol } from "../../../src/protocols/protocol.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";

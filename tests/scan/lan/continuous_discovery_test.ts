@@ -4,7 +4,7 @@ import * as lan from "../../../src/protocols/lan/mod.ts";
 import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import { decodeQueryRequest } from "../../../src/protocols/query/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
-import { FoundServers } from "../../../src/scan/lan/mod.ts";
+import { FoundServers } from "../../../src/scan/lan/found_servers.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { HOME, lookAround, OFFICE, put } from "./lan_harness.ts";
 

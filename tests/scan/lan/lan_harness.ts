@@ -7,12 +7,9 @@ import { DISCOVERY_PORT } from "../../../src/protocols/lan/mod.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../../../src/protocols/list.ts";
 import { raknetProtocol } from "../../../src/protocols/raknet/mod.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
-import {
-  discover,
-  type DiscoverySetup,
-  FoundServers,
-  type LanEnd,
-} from "../../../src/scan/lan/mod.ts";
+import type { DiscoverySetup, LanEnd } from "../../../src/scan/lan/discovery_setup.ts";
+import { FoundServers } from "../../../src/scan/lan/found_servers.ts";
+import { discover } from "../../../src/scan/lan/lan_discovery.ts";
 import type { FakeNetwork } from "../../../src/testing/fake_network.ts";
 
 export const HOME = { address: 0xc0a80105, netmask: 0xffffff00 };

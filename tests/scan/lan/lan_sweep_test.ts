@@ -8,11 +8,9 @@ import type { Endpoint } from "../../../src/core/address.ts";
 import { STREAM_LIMITS, StreamLink } from "../../../src/net/stream_link.ts";
 import { Throttle } from "../../../src/net/throttle.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
-import {
-  chooseSweptNetworks,
-  type DiscoverySetup,
-  FoundServers,
-} from "../../../src/scan/lan/mod.ts";
+import type { DiscoverySetup } from "../../../src/scan/lan/discovery_setup.ts";
+import { FoundServers } from "../../../src/scan/lan/found_servers.ts";
+import { chooseSweptNetworks } from "../../../src/scan/lan/swept_networks.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { FakeStreams } from "../../../src/testing/fake_streams.ts";
 import { HOME, lookAround, lookAroundWell, put } from "./lan_harness.ts";

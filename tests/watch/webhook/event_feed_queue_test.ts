@@ -6,7 +6,10 @@ import { removeEvents } from "../../../src/store/remove_old_rows.ts";
 import { writeEvents } from "../../../src/store/events/write_events.ts";
 import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { Store } from "../../../src/store/store.ts";
-import { EventSpool, newReceiver, type WatchEvent, Webhook } from "../../../src/watch/mod.ts";
+import type { WatchEvent } from "../../../src/store/events/watch_event.ts";
+import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
+import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
+import { Webhook } from "../../../src/watch/webhook/webhook.ts";
 import { all, onEngines } from "../../store/databases.ts";
 import { forgettable, record, scanId, watchId } from "../../store/records.ts";
 import {

@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { Random } from "../../../src/fleet/random.ts";
-import { EventSpool } from "../../../src/watch/mod.ts";
+import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
 
 const PATH = "servers.db.webhook";

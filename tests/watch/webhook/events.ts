@@ -1,7 +1,7 @@
 /** Events for the tests of webhooks. */
 import { emptyRecord } from "../../../src/core/record.ts";
-import type { ServerEvent, WatchEvent } from "../../../src/watch/mod.ts";
-import { newWatcherEvent } from "../../../src/watch/mod.ts";
+import type { ServerEvent, WatchEvent } from "../../../src/store/events/watch_event.ts";
+import { newWatcherEvent } from "../../../src/store/events/watch_event.ts";
 
 /** 14:05 UTC on 22 November 2026. */
 export const NOW = Date.UTC(2026, 10, 22, 14, 5);

@@ -8,7 +8,7 @@ import { identityOf } from "../../../src/store/rows/identity.ts";
 import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { Store } from "../../../src/store/store.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
-import { EventFeedQueue } from "../../../src/watch/mod.ts";
+import { EventFeedQueue } from "../../../src/watch/webhook/event_feed_queue.ts";
 import { all } from "../../store/databases.ts";
 import { writePolled } from "../../store/polls.ts";
 import { record, watchId } from "../../store/records.ts";

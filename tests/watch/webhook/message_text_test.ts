@@ -1,6 +1,9 @@
 /** Covers src/watch/webhook/message_text.ts, and a message to people after an outage of its receiver. */
 import { assert, assertEquals } from "@std/assert";
-import { EventSpool, newReceiver, type WatchEvent, Webhook } from "../../../src/watch/mod.ts";
+import type { WatchEvent } from "../../../src/store/events/watch_event.ts";
+import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
+import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
+import { Webhook } from "../../../src/watch/webhook/webhook.ts";
 import { messageOf } from "../../../src/watch/webhook/message_text.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { eachKind, offline } from "./events.ts";

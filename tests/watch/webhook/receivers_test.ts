@@ -4,13 +4,9 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { InputError } from "../../../src/core/errors.ts";
-import {
-  newReceiver,
-  type Receiver,
-  type ServerEvent,
-  type WatchEvent,
-  WEBHOOK_FORMATS,
-} from "../../../src/watch/mod.ts";
+import type { ServerEvent, WatchEvent } from "../../../src/store/events/watch_event.ts";
+import { newReceiver, type Receiver } from "../../../src/watch/webhook/receivers.ts";
+import { WEBHOOK_FORMATS } from "../../../src/watch/webhook/webhook_formats.ts";
 import { eachKind, linesOf, offline } from "./events.ts";
 
 const URL_OF = {

@@ -3,13 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import { type Database, Unavailable } from "../../../src/store/database/database.ts";
 import type { WebhookPosition } from "../../../src/store/events/webhook_position.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
-import {
-  EventFeedQueue,
-  EventSpool,
-  newReceiver,
-  type WatchEvent,
-  Webhook,
-} from "../../../src/watch/mod.ts";
+import type { WatchEvent } from "../../../src/store/events/watch_event.ts";
+import { EventFeedQueue } from "../../../src/watch/webhook/event_feed_queue.ts";
+import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
+import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
+import { Webhook } from "../../../src/watch/webhook/webhook.ts";
 
 /** Time after which a statement of the silent database fails, milliseconds. */
 const LIMIT_MS = 15_000;

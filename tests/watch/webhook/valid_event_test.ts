@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
-import { newReceiver } from "../../../src/watch/mod.ts";
+import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
 import { parseWatchEvent } from "../../../src/watch/webhook/valid_event.ts";
 import { eachKind, linesOf } from "./events.ts";
 

@@ -1,6 +1,9 @@
 import { createHmac } from "node:crypto";
 import { assert, assertEquals } from "@std/assert";
-import { EventSpool, newReceiver, type WatchEvent, Webhook } from "../../../src/watch/mod.ts";
+import type { WatchEvent } from "../../../src/store/events/watch_event.ts";
+import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
+import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
+import { Webhook } from "../../../src/watch/webhook/webhook.ts";
 import { eachKind } from "./events.ts";
 import { FakeDisk } from "../../fakes/disk.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";

@@ -17,7 +17,7 @@ import { HOST_RATE } from "../../../../src/net/throttle.ts";
 import { PROTOCOLS } from "../../../../src/protocols/list.ts";
 import { parseTargets } from "../../../../src/targets/parse.ts";
 import { SimulatedNetwork } from "../../../../src/testing/simulated_network.ts";
-import { WatchedServer } from "../../../../src/watch/mod.ts";
+import { WatchedServer } from "../../../../src/watch/watched_server.ts";
 import { readCommandLine } from "../../../cli/command_line.ts";
 import { longTest } from "../../../long.ts";
 

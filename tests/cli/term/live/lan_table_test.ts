@@ -4,7 +4,7 @@ import { lanColumns, openLanTable } from "../../../../src/cli/term/live/lan_tabl
 import { liveTableLines, type TableSpace } from "../../../../src/cli/term/live/live_table.ts";
 import { displayWidth, fitWidth } from "../../../../src/core/display_width.ts";
 import { emptyRecord, type ServerRecord } from "../../../../src/core/record.ts";
-import { FoundServers, type Listed } from "../../../../src/scan/lan/mod.ts";
+import { FoundServers, type Listed } from "../../../../src/scan/lan/found_servers.ts";
 import { FakeNetwork } from "../../../../src/testing/fake_network.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
 

@@ -8,7 +8,8 @@ import {
 import { displayWidth } from "../../../../src/core/display_width.ts";
 import { emptyRecord, type ServerRecord } from "../../../../src/core/record.ts";
 import { FakeNetwork } from "../../../../src/testing/fake_network.ts";
-import { newWatchCounts, WatchedServer } from "../../../../src/watch/mod.ts";
+import { newWatchCounts } from "../../../../src/watch/watch.ts";
+import { WatchedServer } from "../../../../src/watch/watched_server.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
 import { PROTOCOLS } from "../../../../src/protocols/list.ts";
 

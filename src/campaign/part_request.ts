@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { planDatabases } from "../app/databases/database_plan.ts";
 import type { OptionsOf } from "../app/options/option_table.ts";
 import { readOptions } from "../app/options/read_options.ts";
 import { readTextFiles } from "../app/scan/locate_targets.ts";
@@ -41,8 +40,7 @@ export interface PartToScan {
 }
 
 /**
- * The scan of a part, without outputs, databases and a checkpoint file. Its rate is the share of one
- * part.
+ * What a worker scans of a part. Its rate is the share of one part.
  *
  * @throws InputError for options of the specification that cannot be used, alone or with those of the
  * worker.
@@ -71,17 +69,9 @@ export function partRequest(
     options,
     given: { words, given: new Map([...given, ["shard", [`${part}/${parts}`]]]) },
     choice: scanChoice(options, randomSeed, from),
-    outputs: [],
-    databases: planDatabases({ ...options, output: [] }),
-    files: { outputs: [] },
-    resumed: undefined,
     saved: configuration,
     optedOut: excluded,
-    place: undefined,
-    resumable: false,
     context,
-    opened: new AsyncDisposableStack(),
-    report: quiet ? () => {} : context.warn,
   };
 }
 

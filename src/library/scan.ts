@@ -61,16 +61,19 @@ async function run(
   options: ScanOptions,
   results: Results<ServerRecord>,
 ): Promise<void> {
-  const request = await readScan(givenOptions("scan", textList("targets", words), options), {
-    ...contextOf("scan", options),
-    program: project.version,
-    takesRows: true,
-    writeRows: (bytes) => Deno.stdout.write(bytes),
-  });
-  await using _opened = request.opened;
+  const { request, writes } = await readScan(
+    givenOptions("scan", textList("targets", words), options),
+    {
+      ...contextOf("scan", options),
+      program: project.version,
+      takesRows: true,
+      writeRows: (bytes) => Deno.stdout.write(bytes),
+    },
+  );
+  await using _rows = request.resumed?.writtenRows;
   const scan = await prepareScan(request);
   if (options.signal?.aborted) return;
-  const ran = await runPreparedScan(scan, {
+  const ran = await runPreparedScan(scan, writes, {
     signal: AbortSignal.any([signalOf(options), results.left]),
     abandon: results.left,
     begin: () => [sinkOf(results)],

@@ -1,6 +1,6 @@
 /** Of src/campaign/part_request.ts: a part of a campaign is the shard of a scan. */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { readScan, type ScanContext } from "../../src/app/scan/read_scan.ts";
+import { readScan, type ScanContext, WRITES_NOTHING } from "../../src/app/scan/read_scan.ts";
 import { type PreparedScan, prepareScan } from "../../src/app/scan/prepare_scan.ts";
 import { runPreparedScan } from "../../src/app/scan/run_scan.ts";
 import {
@@ -37,8 +37,7 @@ function contextFor(network: SimulatedNetwork): ScanContext {
 async function prepared(options: ScanOptions = {}, words = WORDS): Promise<PreparedScan> {
   const network = new SimulatedNetwork();
   const given = givenOptions("scan", words, { seed: 7, exclude: ["10.0.0.9"], ...options });
-  const request = await readScan(given, contextFor(network));
-  await using _opened = request.opened;
+  const { request } = await readScan(given, contextFor(network));
   return await prepareScan(request);
 }
 
@@ -124,13 +123,12 @@ Deno.test("a worker chooses engine, route and opt-out file by itself", async () 
   const worker = { ...WORKER, engine: "packet" as const, interface: "eth9", optOutFile: "/x" };
   const spec = await submitted();
   const request = { part: 2, from: START, worker, excluded: [] };
-  const { options, outputs, databases, place } = partRequest(
+  const { options } = partRequest(
     spec,
     request,
     contextFor(new SimulatedNetwork()),
   );
   assertEquals([options.engine, options.interface, options.optOutFile], ["packet", "eth9", "/x"]);
-  assertEquals([outputs, databases.places, place], [[], [], undefined]);
   assertThrows(
     () =>
       partRequest(
@@ -190,7 +188,7 @@ Deno.test("the parts of a campaign find every server, from where earlier workers
       const scan = await preparedPart(spec, { part, from }, network);
       const limits = { ...scan.limits, maxRuntimeMs: seconds * 1000 };
       const signal = new AbortController().signal;
-      const { end } = await network.run(runPreparedScan({ ...scan, limits }, {
+      const { end } = await network.run(runPreparedScan({ ...scan, limits }, WRITES_NOTHING, {
         signal,
         begin: () => [{
           write: (rows) => {

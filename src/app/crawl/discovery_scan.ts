@@ -6,7 +6,7 @@
 import type { Address } from "../../core/address.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import { type PreparedScan, prepareScan } from "../scan/prepare_scan.ts";
-import { readScan } from "../scan/read_scan.ts";
+import { readScan, type WritePlan } from "../scan/read_scan.ts";
 import type { PreparedWatch } from "../watch/prepare_watch.ts";
 import type { CrawlRequest } from "./read_crawl.ts";
 
@@ -21,7 +21,7 @@ const SHARED: readonly string[] = [
 ];
 
 /**
- * Prepares the scan of a round. The caller disposes of what it has opened.
+ * Prepares the scan of a round.
  *
  * @param ranges The targets.
  * @throws InputError for targets that cannot be used, and without a permission that they need.
@@ -30,7 +30,7 @@ export async function prepareDiscovery(
   { options: { names }, perDay, secret, context }: CrawlRequest,
   ranges: readonly string[],
   { network, optOuts }: Pick<PreparedWatch, "network" | "optOuts">,
-): Promise<PreparedScan> {
+): Promise<{ readonly scan: PreparedScan; readonly writes: WritePlan }> {
   const { words: [database], given: all } = secret;
   const given: GivenOptions = {
     words: ranges,
@@ -48,13 +48,8 @@ export async function prepareDiscovery(
     network.optOuts.note(address);
   };
   const optOutList = { ...network.optOuts, note };
-  const request = await readScan(given, { ...context, optOuts: optOutList }, true);
-  try {
-    const budget = { probes: ROUND_DAYS * perDay };
-    const choice = { ...request.choice, adaptive: { ...request.choice.adaptive!, budget } };
-    return await prepareScan({ ...request, choice });
-  } catch (error) {
-    await request.opened[Symbol.asyncDispose]();
-    throw error;
-  }
+  const { request, writes } = await readScan(given, { ...context, optOuts: optOutList }, true);
+  const budget = { probes: ROUND_DAYS * perDay };
+  const choice = { ...request.choice, adaptive: { ...request.choice.adaptive!, budget } };
+  return { scan: await prepareScan({ ...request, choice }), writes };
 }

@@ -83,9 +83,8 @@ function noteRate(
 
 /** Checks the targets of discovery; returns its limits. */
 async function limitsOf(request: CrawlRequest, ranges: readonly string[], polls: PreparedWatch) {
-  const { opened, limits } = await prepareDiscovery(request, ranges, polls);
-  await opened.disposeAsync();
-  return limits;
+  const { scan } = await prepareDiscovery(request, ranges, polls);
+  return scan.limits;
 }
 
 /** Reads since when each server is online, and the /24s of the servers. */

@@ -73,13 +73,13 @@ export async function runPreparedCrawl(
     ...{ recentYield, clock, signal, minProbes: perDay * PASS_PART, onPass: save },
     report: (line) => warn(`blocksweep: ${line}`),
     run: async (beforePass) => {
-      const scan = await prepareDiscovery(crawl, crawl.ranges, polls);
+      const { scan, writes } = await prepareDiscovery(crawl, crawl.ranges, polls);
       const onStart = (started: ScanControls) => {
         controls = started;
       };
       const found = new NewServers(polls.servers);
       const known = scan.adaptive?.known.length ?? 0;
-      const { end } = await runPreparedScan(scan, {
+      const { end } = await runPreparedScan(scan, writes, {
         ...{ signal, throttle, onStart },
         countsMissing: false, // polls decide which servers are offline: they notice an outage here
         beforePass: (pass) =>

@@ -20,7 +20,16 @@ export interface DatabasePlan {
 }
 
 /**
- * The databases that the options name.
+ * The databases among outputs.
+ *
+ * @throws InputError for a URL that cannot be read.
+ */
+export function namedDatabases(output: readonly string[]): DatabaseLocation[] {
+  return output.map(parseDatabaseLocation).filter((place) => place !== undefined);
+}
+
+/**
+ * The databases that the options name, and how they are written.
  *
  * @throws InputError for a URL that cannot be read.
  */
@@ -33,7 +42,6 @@ export function planDatabases(
     readonly partitionByMonth: boolean;
   },
 ): DatabasePlan {
-  const places = output.map(parseDatabaseLocation).filter((place) => place !== undefined);
   const { textIndex, partitionByMonth } = options;
-  return { places, downAfter, keepMs: keep, textIndex, partitionByMonth };
+  return { places: namedDatabases(output), downAfter, keepMs: keep, textIndex, partitionByMonth };
 }

@@ -8,7 +8,7 @@ import { InputError } from "../../core/errors.ts";
 import type { Network } from "../../net/network.ts";
 import type { CallContext } from "../network/call_context.ts";
 import { connectionEnvironment } from "../options/connection_environment.ts";
-import type { DatabasePlan } from "../databases/database_plan.ts";
+import { namedDatabases } from "../databases/database_plan.ts";
 import { readTextFile } from "../environment.ts";
 import { PartlyReadOptOuts } from "../opt_outs/opt_out_file.ts";
 import { refuseFiles } from "../options/path_conflicts.ts";
@@ -26,6 +26,7 @@ import type { RescanOptions, RescanServers } from "../targets/rescan_targets.ts"
 import type { ScanRequest } from "./read_scan.ts";
 import type { ScanOptions } from "./scan_choice.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
+import type { DatabaseLocation } from "../../store/database_location.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
 import type { Range } from "../../targets/ranges.ts";
 
@@ -38,8 +39,7 @@ export interface TargetRequest
       ScanOptions,
       "inputFile" | "exclude" | "excludeFile" | "ports" | "allowPrivate" | "strict" | "quiet"
     >
-    & Partial<Pick<ScanOptions, "known">>;
-  readonly databases: Pick<DatabasePlan, "places">;
+    & Partial<Pick<ScanOptions, "known" | "output">>;
   readonly context: CallContext;
 }
 
@@ -111,7 +111,7 @@ export async function locateTargets(
 
 /** Resolves the targets and exclusions of a new scan. */
 async function lookUpTargets(
-  { given, options, choice, databases, context }: TargetRequest,
+  { given, options, choice, context }: TargetRequest,
   { resolve, findService }: Network,
 ): Promise<FoundTargets> {
   const words = given.words.filter((word) => word !== "-");
@@ -121,6 +121,7 @@ async function lookUpTargets(
   }
   refuseFiles(words);
   const { warn } = context;
+  const written = namedDatabases(options.output ?? []);
   const usesServices = options.ports === undefined && choice.adaptive === undefined &&
     haveService(choice.protocols);
   const found = await findTargets({
@@ -128,7 +129,7 @@ async function lookUpTargets(
     files: await readTargetFiles(paths),
     exclude: options.exclude,
     excludeFiles: await readTextFiles(options.excludeFile),
-    known: await knownServers(options, databases, warn),
+    known: await knownServers(options, written, warn),
   }, {
     resolve,
     findService: usesServices ? findService : undefined,
@@ -142,7 +143,7 @@ async function lookUpTargets(
   const { servers, optedOut } = await knownBefore(
     options.known,
     choice.protocols,
-    databases.places,
+    written,
     connectionEnvironment(warn),
     warn,
   );
@@ -163,13 +164,13 @@ async function readTargetFiles(paths: readonly string[]): Promise<NamedText[]> {
 /** The known servers to probe again, if the option `rescan` names a database. */
 async function knownServers(
   options: RescanOptions,
-  { places }: TargetRequest["databases"],
+  written: readonly DatabaseLocation[],
   warn: (line: string) => void,
 ): Promise<RescanServers | undefined> {
   const { rescan } = options;
   if (rescan === undefined) return undefined;
   const { knownToRescan } = await import("../targets/rescan_targets.ts");
-  return await knownToRescan({ ...options, rescan }, places, connectionEnvironment(warn), warn);
+  return await knownToRescan({ ...options, rescan }, written, connectionEnvironment(warn), warn);
 }
 
 /** Reads files of targets or exclusions; `-` is standard input. */

@@ -37,6 +37,7 @@ import { newScanId, randomBytes } from "../system_random.ts";
 import { familiesOf } from "../../targets/compose.ts";
 import { addressesOf } from "../targets/scan_addresses.ts";
 import { configurationOf, type PreparedScan } from "./prepare_scan.ts";
+import type { WritePlan } from "./read_scan.ts";
 
 /**
  * Minimum number of descriptors besides outputs: checkpoint, list, a spill file, and some
@@ -53,13 +54,18 @@ export interface OpenedSockets {
 /**
  * Opens the shared sockets, and divides the descriptors that are left.
  *
+ * @param opened Closes the sockets, if the scan does not begin.
  * @param gate The gate of their datagrams. Default: none.
  */
-export async function openSockets(scan: PreparedScan, gate?: SendGate): Promise<OpenedSockets> {
+export async function openSockets(
+  scan: PreparedScan,
+  { outputs, databases }: WritePlan,
+  opened: AsyncDisposableStack,
+  gate?: SendGate,
+): Promise<OpenedSockets> {
   const { options, choice, limits, named: { targets }, engine, threads, context } = scan;
-  const { outputs, databases } = scan;
   const sockets = await openScanSockets(targets, { ...options, threads }, engine, gate);
-  scan.opened.defer(() => closeSockets(sockets));
+  opened.defer(() => closeSockets(sockets));
   if (context.network !== undefined) {
     const capacity = {
       connections: limits.concurrency,
@@ -128,10 +134,11 @@ function identityOf(resumed: PreparedScan["resumed"]): ScanIdentity | undefined 
  */
 export async function openDatabases(
   scan: PreparedScan,
+  { databases, files }: WritePlan,
   scanId: string,
   signal: AbortSignal,
 ): Promise<ScanDatabases | undefined> {
-  const { databases, files, resumed, report, context: { warn } } = scan;
+  const { resumed, report, context: { warn } } = scan;
   if (databases.places.length === 0) return undefined;
   const loaded = await import("./scan_databases.ts");
   const stores = await loaded.ScanDatabases.open(databases, {
@@ -157,21 +164,28 @@ export interface ScanOutputs {
   readonly unread: ReadonlySet<number>;
 }
 
-/** Opens outputs and checkpoint. */
+/**
+ * Opens outputs and checkpoint.
+ *
+ * @param opened Closes them, if the scan does not begin.
+ */
 export async function openScanOutputs(
   scan: PreparedScan,
+  writes: WritePlan,
   { state, key }: StartedScan,
   stores: ScanDatabases | undefined,
+  opened: AsyncDisposableStack,
   signal: AbortSignal,
 ): Promise<ScanOutputs> {
-  const { resumed, plan, outputs, report } = scan;
-  const openedScan = await openOutputsAndCheckpoint(scan, {
+  const { resumed, plan, report } = scan;
+  const openedScan = await openOutputsAndCheckpoint(scan, writes, {
     state,
     key,
     stores: stores?.sinks ?? [],
+    opened,
     signal,
   });
-  const { sinks, unread } = whileRead(openedScan.sinks, outputs, report);
+  const { sinks, unread } = whileRead(openedScan.sinks, writes.outputs, report);
   if (resumed !== undefined) report(resumeLine(resumed, state.written, plan));
   return { openedScan, sinks, unread };
 }
@@ -199,11 +213,12 @@ export async function recordStart(
 /** Opens outputs and checkpoint, for a new or a resumed scan. */
 async function openOutputsAndCheckpoint(
   scan: PreparedScan,
-  { key, ...given }: Pick<OpenScanOptions, "state" | "stores" | "signal"> & {
+  { outputs, checkpoint: place }: WritePlan,
+  { key, ...given }: Pick<OpenScanOptions, "state" | "stores" | "opened" | "signal"> & {
     readonly key: Uint8Array;
   },
 ): Promise<OpenedScan> {
-  const { options, outputs, resumed, place, report, context, network, selection } = scan;
+  const { options, resumed, report, context, network, selection } = scan;
   const { seed = null, shard = { index: 1, count: 1 }, from } = selection.order;
   const { scanId } = given.state;
   const identity = {
@@ -220,7 +235,6 @@ async function openOutputsAndCheckpoint(
     from,
     clock: network.clock,
     identity,
-    opened: scan.opened,
     report,
     warn: context.warn,
   };

@@ -36,6 +36,8 @@ export interface PreparedScan extends ScanRequest, LocatedTargets {
   /** Number of sender threads. */
   readonly threads: number;
   readonly network: Network;
+  /** Receives a line for the user, unless the option `quiet` is given. */
+  readonly report: (line: string) => void;
 }
 
 /**
@@ -66,8 +68,8 @@ export function configurationOf(
  * and a list of targets need none.
  */
 export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
-  const { options, choice, context, resumed, report } = request;
-  const note = options.quiet ? () => {} : context.note;
+  const { options, choice, context, resumed } = request;
+  const [note, report] = options.quiet ? [() => {}, () => {}] : [context.note, context.warn];
   const network = networkOf({ ...context, note }, options.optOutFile);
   const located = await locateTargets(request, network);
   const { targets } = located.named;
@@ -89,7 +91,7 @@ export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
     given = await requireContact(located.whole, given, context);
   }
   const threads = options.threads ?? spareThreads(options, engine, fastest(limits));
-  const planned = { selection, adaptive, limits, plan, engine, threads, network };
+  const planned = { selection, adaptive, limits, plan, engine, threads, network, report };
   return { ...request, given, ...located, ...planned };
 }
 

@@ -40,7 +40,7 @@ export interface ScanContext extends CallContext {
 /** The options that name outputs. */
 const OUTPUT_OPTIONS = ["output", "oD", "oJ", "oG", "oL"];
 
-/** A scan whose options were read. Nothing is looked up or opened yet. */
+/** What to scan. Nothing is looked up yet. */
 export interface ScanRequest {
   /** The values of all options. */
   readonly options: ScanOptions;
@@ -48,11 +48,8 @@ export interface ScanRequest {
   readonly given: GivenOptions;
   /** The protocols, the ports and the order. */
   readonly choice: ScanChoice;
-  readonly outputs: readonly OutputPlan[];
-  readonly databases: DatabasePlan;
-  readonly files: WrittenFiles;
-  /** The scan that is resumed; `undefined`: a new scan. */
-  readonly resumed: Resumed | undefined;
+  /** The scan that is resumed. Default: it is a new scan. */
+  readonly resumed?: Resumed;
   /**
    * The configuration that the targets are taken from: that of a checkpoint or of a campaign. Default:
    * the targets are looked up.
@@ -60,18 +57,36 @@ export interface ScanRequest {
   readonly saved?: Configuration;
   /** Addresses that opted out, besides those in the opt-out file. Default: none. */
   readonly optedOut?: readonly Range[];
-  /** Path of the checkpoint of a new scan; `undefined`: none. */
-  readonly place: CheckpointPlace | undefined;
+  readonly context: ScanContext;
+}
+
+/** Where a scan writes. Nothing is open yet. */
+export interface WritePlan {
+  readonly outputs: readonly OutputPlan[];
+  readonly databases: DatabasePlan;
+  readonly files: WrittenFiles;
+  /** The checkpoint of a new scan; `undefined`: none. */
+  readonly checkpoint: CheckpointPlace | undefined;
   /** Whether the scan can be resumed after an interruption. */
   readonly resumable: boolean;
-  readonly context: ScanContext;
-  /**
-   * What is open for the scan until it begins. The caller disposes of it: an error closes everything,
-   * and a scan that has begun has emptied it.
-   */
-  readonly opened: AsyncDisposableStack;
-  /** Receives a line for the user, unless the option `quiet` is given. */
-  readonly report: (line: string) => void;
+}
+
+/** A scan that writes nothing: its rows go to its caller alone. */
+export const WRITES_NOTHING: WritePlan = {
+  outputs: [],
+  databases: { places: [], downAfter: Infinity },
+  files: { outputs: [] },
+  checkpoint: undefined,
+  resumable: false,
+};
+
+/**
+ * A scan whose options were read. The list of rows of a resumed scan is open: the caller disposes of
+ * it, also after the scan.
+ */
+export interface ReadScan {
+  readonly request: ScanRequest;
+  readonly writes: WritePlan;
 }
 
 /**
@@ -87,21 +102,22 @@ export async function readScan(
   secret: GivenOptions,
   context: ScanContext,
   isPassing = false,
-): Promise<ScanRequest> {
+): Promise<ReadScan> {
   await using opening = new AsyncDisposableStack();
   const resumed = await readOrigin(secret, context);
   if (resumed !== undefined) opening.use(resumed.writtenRows);
-  const request = await requestOf(secret, context, resumed, isPassing);
-  return { ...request, opened: opening.move() };
+  const read = await readNewOrResumed(secret, context, resumed, isPassing);
+  opening.move();
+  return read;
 }
 
 /** Reads the options of a new or a resumed scan. */
-async function requestOf(
+async function readNewOrResumed(
   secret: GivenOptions,
   context: ScanContext,
   resumed: Resumed | undefined,
   isPassing: boolean,
-): Promise<Omit<ScanRequest, "opened">> {
+): Promise<ReadScan> {
   const written = resumed === undefined ? secret : withPasswords(resumed, secret);
   const options: ScanOptions = readOptions("scan", written, context);
   const databases = planDatabases(options);
@@ -123,22 +139,19 @@ async function requestOf(
     );
   }
   const isNew = resumed === undefined && !isPassing;
-  const place = isNew ? checkpointPlace(files.checkpoint, files.outputs) : undefined;
-  checkFilesApart("scan", { ...written, ...context, written: checkpointFiles(place) });
+  const checkpoint = isNew ? checkpointPlace(files.checkpoint, files.outputs) : undefined;
+  checkFilesApart("scan", { ...written, ...context, written: checkpointFiles(checkpoint) });
   return {
-    options,
-    given: withoutSecrets(written, optionsOf("scan")),
-    choice,
-    outputs,
-    databases,
-    files,
-    resumed,
-    saved: resumed?.configuration,
-    optedOut: resumed?.writtenRows.optedOut.map(rangeOfOne),
-    place,
-    resumable: !isPassing,
-    context,
-    report: options.quiet ? () => {} : context.warn,
+    request: {
+      options,
+      given: withoutSecrets(written, optionsOf("scan")),
+      choice,
+      resumed,
+      saved: resumed?.configuration,
+      optedOut: resumed?.writtenRows.optedOut.map(rangeOfOne),
+      context,
+    },
+    writes: { outputs, databases, files, checkpoint, resumable: !isPassing },
   };
 }
 

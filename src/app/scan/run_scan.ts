@@ -25,6 +25,7 @@ import { otlpMeter } from "../metrics/otlp_meter.ts";
 import { formatConfig } from "../options/config_file.ts";
 import { closeOutputs } from "../outputs/open_outputs.ts";
 import { checkWritten } from "../options/path_conflicts.ts";
+import type { OutputPlan } from "../outputs/plan_outputs.ts";
 import { SoftwareTally } from "../outputs/software_tally.ts";
 import { randomBytes } from "../system_random.ts";
 import {
@@ -39,6 +40,7 @@ import {
   startScan,
 } from "./open_scan.ts";
 import type { PreparedScan } from "./prepare_scan.ts";
+import type { WritePlan } from "./read_scan.ts";
 import { adaptiveWork, type ScanWork, scanWork } from "./progress_meter.ts";
 import { scanInterviews } from "./scan_choice.ts";
 import { ScanMonitor } from "./scan_monitor.ts";
@@ -103,11 +105,12 @@ export interface ScanResult {
  */
 export async function runPreparedScan(
   scan: PreparedScan,
+  writes: WritePlan,
   options: RunOptions,
 ): Promise<ScanResult> {
-  await using _opened = scan.opened;
-  checkWritten(scan.files);
-  const sockets = await openSockets(scan, options.gate);
+  await using closing = new AsyncDisposableStack();
+  checkWritten(writes.files);
+  const sockets = await openSockets(scan, writes, closing, options.gate);
   const started = startScan(scan, options.identity);
   const { state } = started;
   const { earlier } = options;
@@ -116,16 +119,17 @@ export async function runPreparedScan(
   }
   const written: WrittenDatabase[] = [];
   await using _served = await serveMetrics(scan, state, written);
-  await using stores = await openDatabases(scan, started.scanId, options.signal);
+  await using stores = await openDatabases(scan, writes, started.scanId, options.signal);
   written.push(...stores?.sinks ?? []);
-  const outputs = await openScanOutputs(scan, started, stores, options.signal);
+  const outputs = await openScanOutputs(scan, writes, started, stores, closing, options.signal);
   const { path } = outputs.openedScan;
   if (outputs.openedScan.writer !== undefined) options.onCheckpoint?.(path);
   await recordStart(scan, started, stores);
   const tally = new SoftwareTally();
   const { end, saved } = await runAndClose(
     scan,
-    { ...started, ...sockets, ...outputs, stores, tally },
+    writes,
+    { ...started, ...sockets, ...outputs, stores, tally, closing },
     options,
   );
   options.onCheckpoint?.(undefined);
@@ -133,7 +137,7 @@ export async function runPreparedScan(
   const waiting = written.map((sink) => sink.waiting);
   const result = { end, state, checkpoint: saved ? path : undefined, unread, waiting, tally };
   options.onEnd?.(result);
-  const { metadata } = scan.files;
+  const { metadata } = writes.files;
   if (metadata !== undefined) await writeTextFile(metadata, metadataText(scan, state, end));
   return result;
 }
@@ -153,15 +157,22 @@ async function serveMetrics(
 interface Opened extends StartedScan, OpenedSockets, ScanOutputs {
   readonly stores: ScanDatabases | undefined;
   readonly tally: SoftwareTally;
+  /** Closes sockets and outputs, if the scan does not begin. */
+  readonly closing: AsyncDisposableStack;
 }
 
 /** Runs the scan, and closes outputs and checkpoint. */
-async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptions) {
+async function runAndClose(
+  scan: PreparedScan,
+  { files, outputs }: WritePlan,
+  opened: Opened,
+  options: RunOptions,
+) {
   const { state, stores, sinks, openedScan, since, tally } = opened;
   using monitor = new ScanMonitor({
     state,
     work: workOf(scan),
-    statusFile: scan.files.status,
+    statusFile: files.status,
     clock: scan.network.clock,
     warn: scan.context.warn,
   });
@@ -174,9 +185,10 @@ async function runAndClose(scan: PreparedScan, opened: Opened, options: RunOptio
     const { network, optOutVersion } = scan;
     followed.use(readChangedOptOuts(network, report, controls.optOutRanges, optOutVersion));
   };
-  const setup = setupOf(scan, opened, { ...options, onStart }, [...sinks, tally, ...further]);
+  const allSinks = [...sinks, tally, ...further];
+  const setup = setupOf(scan, opened, { ...options, onStart }, allSinks, outputs);
   const heartbeat = stores?.keepProgress(state, () => monitor.endsAt);
-  scan.opened.move(); // from here on the scan closes everything
+  opened.closing.move(); // from here on the scan closes everything
   const running = runScan(setup).finally(() => heartbeat?.[Symbol.asyncDispose]());
   monitor.start(); // after the first probe, because the runtime's first timer takes 7 ms
   const ended = await running;
@@ -211,6 +223,7 @@ function setupOf(
   { state, key, sockets, capacity, openedScan, stores, sinks: outputs }: Opened,
   given: RunOptions,
   sinks: readonly Sink[],
+  planned: readonly OutputPlan[],
 ): ScanSetup {
   const { options, selection: { targets, order }, limits, network, context } = scan;
   const { signal, abandon, gate, throttle, checkpointer } = given;
@@ -237,7 +250,7 @@ function setupOf(
           openPortSockets({ openPorts, route }, bits, options, sockets[bits], shared)),
       dialer: context.network === undefined ? denoDialer(options.sourceIp) : network.dialer,
       sinks,
-      startRowThread: rowThreadStart(scan, outputs, sinks),
+      startRowThread: rowThreadStart(planned, outputs, sinks),
       checkpoint: checkpointer ?? openedScan.writer,
       throttle,
       gate,
@@ -272,11 +285,11 @@ function setupOf(
  * an output: a database, a table, or a sink of a program.
  */
 function rowThreadStart(
-  scan: Pick<PreparedScan, "outputs">,
+  planned: readonly OutputPlan[],
   outputs: readonly Sink[],
   sinks: readonly Sink[],
 ): ScanIo["startRowThread"] {
-  const formats = scan.outputs.flatMap(({ spec }) => spec ?? []);
+  const formats = planned.flatMap(({ spec }) => spec ?? []);
   if (formats.length < outputs.length || sinks.some((sink) => !sink.writeMade)) return undefined;
   return (options) => new RowThread({ ...options, formats });
 }

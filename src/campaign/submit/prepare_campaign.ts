@@ -76,8 +76,6 @@ export async function prepareCampaign(
     choice,
     context,
     options: { ...options, ...WHOLE },
-    databases: { places: [] },
-    resumed: undefined,
   }, network);
   // Workers do not have the submitter's opt-out file: its addresses are exclusions for them.
   const open = { ...found, excluded: [...found.excluded, ...named.optedOut] };

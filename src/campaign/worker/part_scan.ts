@@ -5,7 +5,7 @@
  */
 import { numbersOf } from "../../app/scan/scan_databases.ts";
 import { prepareScan } from "../../app/scan/prepare_scan.ts";
-import type { ScanRequest } from "../../app/scan/read_scan.ts";
+import { type ScanRequest, WRITES_NOTHING } from "../../app/scan/read_scan.ts";
 import { type RunOptions, runPreparedScan, type ScanResult } from "../../app/scan/run_scan.ts";
 import { randomBytes } from "../../app/system_random.ts";
 import { formatAddress } from "../../core/address.ts";
@@ -63,7 +63,6 @@ export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<S
   const { options, excluded, context } = worker;
   const toScan = { part, from: progress.marks, worker: options, excluded };
   const request = partRequest(spec, toScan, context);
-  await using _opened = request.opened;
   return await runHere(request, {
     signal,
     abandon,
@@ -88,7 +87,7 @@ async function runHere(request: ScanRequest, options: RunOptions): Promise<ScanR
   try {
     const scan = await prepareScan(request);
     isPrepared = true;
-    return await runPreparedScan(scan, { ...options, onStart });
+    return await runPreparedScan(scan, WRITES_NOTHING, { ...options, onStart });
   } catch (error) {
     // Before the sockets are opened, an InputError is about the part.
     const kinds = [ShortageError, Deno.errors.NotCapable, ...isPrepared ? [InputError] : []];

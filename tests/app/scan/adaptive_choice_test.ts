@@ -32,8 +32,7 @@ async function prepared(options: ScanOptions, words: readonly string[] = ["10.0.
     takesRows: true,
     writeRows: () => Promise.resolve(0),
   };
-  const request = await readScan(givenOptions("scan", words, all), context);
-  await using _opened = request.opened;
+  const { request } = await readScan(givenOptions("scan", words, all), context);
   return await prepareScan(request);
 }
 

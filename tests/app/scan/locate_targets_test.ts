@@ -27,8 +27,7 @@ async function prepared(words: readonly string[], options: ScanOptions) {
     takesRows: true,
     writeRows: () => Promise.resolve(0),
   };
-  const request = await readScan(givenOptions("scan", words, options), context);
-  await using _opened = request.opened;
+  const { request } = await readScan(givenOptions("scan", words, options), context);
   return await prepareScan(request);
 }
 

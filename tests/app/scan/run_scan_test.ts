@@ -25,7 +25,7 @@ async function interrupted(output: readonly string[], checkpoint?: string) {
   const told: (string | undefined)[] = [];
   const network = new SimulatedNetwork();
   const options = { network, output, checkpoint };
-  const request = await readScan(givenOptions("scan", ["10.0.0.1"], options), {
+  const { request, writes } = await readScan(givenOptions("scan", ["10.0.0.1"], options), {
     ...contextOf("scan", options),
     program: "1.0.0",
     takesRows: true,
@@ -34,9 +34,8 @@ async function interrupted(output: readonly string[], checkpoint?: string) {
       lines.push(line);
     },
   });
-  await using _opened = request.opened;
   const { state, checkpoint: path } = await network.run(
-    runPreparedScan(await prepareScan(request), {
+    runPreparedScan(await prepareScan(request), writes, {
       signal: AbortSignal.abort(),
       onCheckpoint: (path) => told.push(path),
     }),
@@ -103,16 +102,15 @@ Deno.test("the path of the checkpoint is told before databases record the start"
     const [csv, db] = [`${folder}/a.csv`, `${folder}/a.db`];
     const network = new SimulatedNetwork();
     const options = { network, output: [csv, db] };
-    const request = await readScan(givenOptions("scan", ["10.0.0.1"], options), {
+    const { request, writes } = await readScan(givenOptions("scan", ["10.0.0.1"], options), {
       ...contextOf("scan", options),
       program: "1.0.0",
       takesRows: true,
       writeRows: () => Promise.resolve(0),
     });
-    await using _opened = request.opened;
     const scan = await prepareScan(request);
     const told: unknown[] = [];
-    await network.run(runPreparedScan(scan, {
+    await network.run(runPreparedScan(scan, writes, {
       signal: AbortSignal.abort(),
       onCheckpoint: (path) => told.push([path, countScans(db)]),
     }));

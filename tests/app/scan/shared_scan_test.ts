@@ -27,17 +27,19 @@ async function scan(
   given: Partial<RunOptions>,
   optOuts?: OptOutList,
 ) {
-  const request = await readScan(givenOptions("scan", [target], { ...options, network }), {
-    ...contextOf("scan", { network }),
-    optOuts,
-    program: "1.0.0",
-    takesRows: true,
-    writeRows: () => Promise.resolve(0),
-  });
-  await using _opened = request.opened;
+  const { request, writes } = await readScan(
+    givenOptions("scan", [target], { ...options, network }),
+    {
+      ...contextOf("scan", { network }),
+      optOuts,
+      program: "1.0.0",
+      takesRows: true,
+      writeRows: () => Promise.resolve(0),
+    },
+  );
   const prepared = await prepareScan(request);
   const sink = new MemorySink();
-  const result = await runPreparedScan(prepared, {
+  const result = await runPreparedScan(prepared, writes, {
     signal: new AbortController().signal,
     begin: () => [sink],
     ...given,

@@ -16,6 +16,7 @@ import type { Engine } from "../../../app/engines/choose_engine.ts";
 import { maxSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
+import type { WritePlan } from "../../../app/scan/read_scan.ts";
 import { type ChosenLimits, pendingProbes } from "../../../app/engines/scan_rates.ts";
 import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { adaptivePortsText, adaptiveRows, isAdaptive, wholeSeconds } from "./adaptive_plan_text.ts";
@@ -27,7 +28,7 @@ export type Row = readonly [name: string, text: string | undefined];
 export type PlannedScan =
   & Pick<PreparedScan, "plan" | "whole" | "named" | "selection" | "limits" | "options">
   & Pick<PreparedScan, "threads">
-  & Pick<PreparedScan, "outputs" | "databases">
+  & Pick<WritePlan, "outputs" | "databases">
   & { readonly engine: Pick<Engine, "name" | "route"> };
 
 /** The shard of a scan of all targets. */

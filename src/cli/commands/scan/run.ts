@@ -7,6 +7,7 @@ import { Interrupted, onInterrupt } from "../../../app/interrupt_signals.ts";
 import { outageLine, sendErrorLine } from "../../../app/engines/send_error_lines.ts";
 import { isClosedPipe } from "../../../app/outputs/closed_pipe.ts";
 import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
+import type { WritePlan } from "../../../app/scan/read_scan.ts";
 import { runPreparedScan, type ScanResult } from "../../../app/scan/run_scan.ts";
 import type { ScanMonitor } from "../../../app/scan/scan_monitor.ts";
 import {
@@ -27,14 +28,14 @@ import { useColor } from "../../term/server_description.ts";
 export const keptContacts = () => import("../../../app/targets/kept_contact.ts");
 
 /** Runs a scan, and reports its result; returns the exit code. */
-export async function execute(scan: PreparedScan): Promise<number> {
-  const { options: { verbose, contact }, plan, report, databases, resumed } = scan;
+export async function execute(scan: PreparedScan, writes: WritePlan): Promise<number> {
+  const { options: { verbose, contact }, plan, report, resumed } = scan;
   const contacts = contact === undefined ? undefined : await keptContacts();
   let progress: Progress | undefined;
   let checkpoint = resumed?.path;
   const printResume = () => {
     progress?.[Symbol.dispose]();
-    if (checkpoint !== undefined) resumeLines(checkpoint, databases).forEach(reportLine);
+    if (checkpoint !== undefined) resumeLines(checkpoint, writes.databases).forEach(reportLine);
   };
   const first = () => {
     if (progress === undefined) return; // the scan has not begun
@@ -42,7 +43,7 @@ export async function execute(scan: PreparedScan): Promise<number> {
   };
   using interrupt = onInterrupt(first, undefined, printResume);
   try {
-    const { end, state } = await runPreparedScan(scan, {
+    const { end, state } = await runPreparedScan(scan, writes, {
       signal: interrupt.signal,
       begin: (monitor) => {
         contacts?.keepContact(contact, report);
@@ -60,7 +61,7 @@ export async function execute(scan: PreparedScan): Promise<number> {
       },
       onEnd: (result) => {
         progress?.[Symbol.dispose]();
-        reportResult(scan, result);
+        reportResult(scan, writes, result);
       },
     });
     return exitCode(end.reason, state);
@@ -90,21 +91,21 @@ function showProgress({ plan, options, network }: PreparedScan, monitor: ScanMon
 }
 
 /** Prints the summary, and how to continue. */
-function reportResult(scan: PreparedScan, result: ScanResult): void {
+function reportResult(scan: PreparedScan, writes: WritePlan, result: ScanResult): void {
   const { end, state, checkpoint } = result;
   // The reader of the last output, for example `head`, needs no more rows.
   const readerHasClosed = isClosedPipe(end.error);
-  if (!scan.options.quiet && !readerHasClosed) reportSummary(scan, result);
+  if (!scan.options.quiet && !readerHasClosed) reportSummary(scan, writes, result);
   if (end.error !== undefined) {
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
     if (!readerHasClosed) reportLine(`blocksweep: ${end.error.message}`);
   }
-  endLines(scan, state, end, checkpoint).forEach(reportLine);
+  endLines({ ...scan, ...writes }, state, end, checkpoint).forEach(reportLine);
 }
 
 function reportSummary(
-  { options: { verbose, retries }, given: { given }, outputs, databases, resumed, plan }:
-    PreparedScan,
+  { options: { verbose, retries }, given: { given }, resumed, plan }: PreparedScan,
+  { outputs, databases }: WritePlan,
   { state, end, unread, waiting, tally }: ScanResult,
 ): void {
   const stores = databases.places.map((place, i) => ({ ...place, waiting: waiting[i] }));

@@ -8,12 +8,13 @@ import { readTextFile } from "../../../app/environment.ts";
 import { EXIT } from "../../../app/exit_codes.ts";
 import { formatConfig, mergeOptions, parseConfig } from "../../../app/options/config_file.ts";
 import type { GivenOptions } from "../../../app/options/given_options.ts";
-import { type PreparedScan, prepareScan } from "../../../app/scan/prepare_scan.ts";
+import { prepareScan } from "../../../app/scan/prepare_scan.ts";
 import { readScan } from "../../../app/scan/read_scan.ts";
 import { harmlessText } from "../../../core/text.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import { outputColumns, print, reportError, reportLine, writeRows } from "../../term/console.ts";
+import type { PlannedScan } from "./dry_run.ts";
 import { execute, keptContacts } from "./run.ts";
 
 /** Runs `scan`; returns the exit code. */
@@ -33,7 +34,7 @@ export async function runPassingScan(call: CommandCall): Promise<number> {
 
 /** Runs a scan, or prints what it would do. */
 async function run({ args, allProtocols }: CommandCall, isPassing: boolean): Promise<number> {
-  const request = await readScan(await readGiven(args), {
+  const { request, writes } = await readScan(await readGiven(args), {
     allProtocols,
     program: project.version,
     warn: reportLine,
@@ -43,7 +44,7 @@ async function run({ args, allProtocols }: CommandCall, isPassing: boolean): Pro
     terminal: outputColumns(),
     writeRows,
   }, isPassing);
-  await using _opened = request.opened;
+  await using _rows = request.resumed?.writtenRows;
   const { options, given } = request;
   if (options.echoConfig) return await printAll([formatConfig("scan", given)]);
   const scan = await prepareScan(request);
@@ -52,13 +53,14 @@ async function run({ args, allProtocols }: CommandCall, isPassing: boolean): Pro
     await printTargets(scan.selection, options.retries, options.json);
     return EXIT.done;
   }
-  if (options.dryRun) return await printAll(await planTexts(scan, options.json));
-  if (options.verbose) (await planTexts(scan)).forEach(reportLine);
-  return await execute(scan);
+  const planned = { ...scan, ...writes };
+  if (options.dryRun) return await printAll(await planTexts(planned, options.json));
+  if (options.verbose) (await planTexts(planned)).forEach(reportLine);
+  return await execute(scan, writes);
 }
 
 /** What a scan would do, as lines or as JSON. */
-async function planTexts(scan: PreparedScan, asJson = false): Promise<readonly string[]> {
+async function planTexts(scan: PlannedScan, asJson = false): Promise<readonly string[]> {
   if (asJson) return [(await import("./plan_json.ts")).planJson(scan)];
   return (await import("./dry_run.ts")).planLines(scan).map(harmlessText);
 }

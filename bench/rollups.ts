@@ -10,11 +10,12 @@
  * usual settings is started. Queries run for 20 servers each, without a pause, and pages of 50 servers at
  * 100 positions; the median and the 95th percentile are shown. Nothing is analyzed or vacuumed.
  */
+import { DAY_MS, HOUR_MS } from "../src/core/quantities.ts";
 import { Random } from "../src/fleet/random.ts";
 import type { Database } from "../src/store/database/database.ts";
 import { Store } from "../src/store/store.ts";
 import { createTables } from "../src/store/schema/create_tables.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../src/store/uptime/rollup_hours.ts";
+import { periodStart } from "../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../src/store/uptime/roll_up.ts";
 import { hourPoints, recentUptime } from "../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../src/store/uptime/watch_spans.ts";
@@ -31,7 +32,7 @@ const options = readOptions("the time of rollups and of queries of uptime", {
 const [servers, days, hours] = [options.servers, options.days, options.hours].map(Number);
 const WATCH = "00000000-0000-7000-8000-000000000001";
 /** The end of the hour whose rollups are computed. */
-const NOW = startOf(Date.now(), HOUR_MS);
+const NOW = periodStart(Date.now(), HOUR_MS);
 
 /** SQL of a time and of a table with the numbers from 1, for an engine. */
 function dialect({ engine }: Database) {
@@ -68,7 +69,7 @@ async function fill(database: Database): Promise<void> {
     `select ${time(`${last} - ${lengthMs} * (${count} - d.i)`)}, ${lengthMs / HOUR_MS}, s.i, ` +
     `7 * ${lengthMs / 1000}, ${lengthMs / 1000}, ${lengthMs / 1000} - s.i % 99, 1, 9 ` +
     `from ${numbers("d", count)} cross join ${numbers("s", servers)} order by d.i, s.i`;
-  const today = startOf(NOW, DAY_MS);
+  const today = periodStart(NOW, DAY_MS);
   await database.script(rollups(days, DAY_MS, today - DAY_MS));
   await database.script(rollups(hours, HOUR_MS, NOW - 2 * HOUR_MS));
   await database.script(

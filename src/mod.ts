@@ -26,7 +26,7 @@ export { query, type QueryOptions } from "./library/query.ts";
 export { scan } from "./library/scan.ts";
 export { watch } from "./library/watch.ts";
 export type {
-  Change,
+  ColumnChange,
   EventBody,
   EventSubject,
   OfflineReason,

@@ -1,6 +1,6 @@
 /** Runs adaptive discovery in a world. */
 import process from "node:process";
-import type { Discovery, PassInput } from "../../src/discovery/contract.ts";
+import type { PassInput, PassPlanner } from "../../src/discovery/contract.ts";
 import { AdaptiveDiscovery } from "../../src/discovery/discovery.ts";
 import { Curve } from "./curve.ts";
 import { Replies, type Visit } from "./replies.ts";
@@ -56,7 +56,7 @@ export class Run {
   /** The replies of the world. */
   readonly replies: Replies;
   /** The discovery. */
-  readonly discovery: Discovery;
+  readonly discovery: PassPlanner;
   #usualFound = 0;
 
   /** Starts a run. */

@@ -1,7 +1,7 @@
 /** Compares what many writers left in a database with the true changes of the servers. */
 import { storedServers } from "../../tests/store/databases.ts";
 import { verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
-import { type Database, hexOf, type Row } from "../../src/store/database/database.ts";
+import { type Database, hexColumn, type Row } from "../../src/store/database/database.ts";
 import { type ChangingServer, type Kind, type TrueChange } from "./changing_servers.ts";
 import { usualSelection } from "./jobs.ts";
 
@@ -49,7 +49,9 @@ export async function judgeDatabase(
       "order by e.at, e.tx, e.seq",
   );
   const observations = await database.rows(
-    `select s.key, o.at, o.online, o.players_online, ${hexOf(database, "o.content")} as content, ` +
+    `select s.key, o.at, o.online, o.players_online, ${
+      hexColumn(database, "o.content")
+    } as content, ` +
       "c.kind as writer " +
       "from observations o join servers s on s.id = o.server join scans c on c.id = o.scan",
   );

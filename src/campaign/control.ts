@@ -20,9 +20,9 @@ import { FollowedBucket } from "./followed_bucket.ts";
 import {
   CAMPAIGN_NAME,
   campaignKey,
-  CONTROL,
+  CONTROL_BUCKET,
   MAX_PARTS,
-  OPT_OUTS,
+  OPT_OUT_BUCKET,
   optOutKey,
   parseOptOutKey,
 } from "./names.ts";
@@ -60,7 +60,7 @@ const isEntry = objectOf({
 });
 
 /** The entry of an address that opted out. */
-export interface OptOutEntry {
+export interface CampaignOptOut {
   /** When it was added, Unix milliseconds of the clock of who added it. */
   readonly at: number;
   /** Who added it: a command, or the identity of a worker. */
@@ -68,7 +68,7 @@ export interface OptOutEntry {
 }
 
 /** Where an opt-out of a campaign comes from, for the opt-out file of a machine. */
-export function sourceOf({ by }: OptOutEntry): OptOutSource {
+export function sourceOf({ by }: CampaignOptOut): OptOutSource {
   return { from: "NATS", why: `shared by ${by}` };
 }
 
@@ -94,13 +94,13 @@ export class Control implements AsyncDisposable {
   readonly #disconnectListeners = new Set<() => void>();
   readonly #closing = new AbortController();
   readonly #campaigns: FollowedBucket<Map<string, CampaignEntry>>;
-  readonly #optOuts: FollowedBucket<Map<Address, OptOutEntry>>;
+  readonly #optOuts: FollowedBucket<Map<Address, CampaignOptOut>>;
   readonly #reconnections: Promise<void>;
 
   private constructor(
     broker: Broker,
     campaigns: FollowedBucket<Map<string, CampaignEntry>>,
-    optOuts: FollowedBucket<Map<Address, OptOutEntry>>,
+    optOuts: FollowedBucket<Map<Address, CampaignOptOut>>,
     listeners: Set<() => void>,
   ) {
     this.#broker = broker;
@@ -122,14 +122,14 @@ export class Control implements AsyncDisposable {
     const empty = <K, V>() => new Map<K, V>();
     await using opening = new AsyncDisposableStack();
     const campaigns = opening.use(
-      await FollowedBucket.open<Map<string, CampaignEntry>>(broker, CONTROL, {
+      await FollowedBucket.open<Map<string, CampaignEntry>>(broker, CONTROL_BUCKET, {
         empty,
         apply: (entries, entry) => applyCampaign(entries, entry, report),
         onUpdate,
       }),
     );
     const optOuts = opening.use(
-      await FollowedBucket.open<Map<Address, OptOutEntry>>(broker, OPT_OUTS, {
+      await FollowedBucket.open<Map<Address, CampaignOptOut>>(broker, OPT_OUT_BUCKET, {
         empty,
         apply: (entries, entry) => applyOptOut(entries, entry, report),
         onUpdate,
@@ -145,7 +145,7 @@ export class Control implements AsyncDisposable {
   }
 
   /** The addresses that opted out of all campaigns. */
-  optOuts(): ReadonlyMap<Address, OptOutEntry> {
+  optOuts(): ReadonlyMap<Address, CampaignOptOut> {
     return this.#optOuts.state;
   }
 
@@ -256,8 +256,8 @@ export class Control implements AsyncDisposable {
         if (found === null) throw error;
         if (isOptOutText(found.string())) return;
         // The stream keeps the first value of a key, also one that is no opt-out.
-        const filter = `$KV.${OPT_OUTS}.${key}`;
-        await this.#broker.jsm.streams.purge(`KV_${OPT_OUTS}`, { filter });
+        const filter = `$KV.${OPT_OUT_BUCKET}.${key}`;
+        await this.#broker.jsm.streams.purge(`KV_${OPT_OUT_BUCKET}`, { filter });
         await bucket.create(key, value);
       }
     });
@@ -317,7 +317,7 @@ function applyCampaign(
   const [, name] = /^campaign\.(.*)$/.exec(entry.key) ?? [];
   if (name !== undefined) campaigns.delete(name);
   if (entry.operation !== "PUT") return;
-  readEntry(CONTROL, entry, () => {
+  readEntry(CONTROL_BUCKET, entry, () => {
     if (name === undefined) throw new FieldError("its name is unknown");
     if (!CAMPAIGN_NAME.test(name)) throw new FieldError("it is not the name of a campaign");
     campaigns.set(name, isEntry(parseJson(entry.string()), ""));
@@ -326,12 +326,12 @@ function applyCampaign(
 
 /** The bucket keeps the first value of each key, so that nobody takes an opt-out back. */
 function applyOptOut(
-  optOuts: Map<Address, OptOutEntry>,
+  optOuts: Map<Address, CampaignOptOut>,
   entry: KvEntry,
   report: ReportSkipped,
 ): void {
   if (entry.operation !== "PUT") return;
-  readEntry(OPT_OUTS, entry, () => {
+  readEntry(OPT_OUT_BUCKET, entry, () => {
     const address = parseOptOutKey(entry.key);
     if (address === undefined) throw new FieldError("it is not the key of an address");
     optOuts.set(address, isOptOut(parseJson(entry.string()), ""));

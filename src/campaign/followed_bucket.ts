@@ -14,7 +14,7 @@ const RETRY_MS = 1000;
 const CHECK_MS = 2000;
 
 /** What a {@linkcode FollowedBucket} makes of entries. */
-export interface EntryReader<T> {
+export interface BucketReducer<T> {
   /** Makes the state of an empty bucket. */
   readonly empty: () => T;
   /** Changes the state by an entry. */
@@ -29,7 +29,7 @@ export class FollowedBucket<T> implements AsyncDisposable {
   readonly bucket: KV;
   readonly #broker: Pick<Broker, "jsm">;
   readonly #name: string;
-  readonly #reader: EntryReader<T>;
+  readonly #reader: BucketReducer<T>;
   readonly #closing = new AbortController();
   /** Those who wait until entries are applied. */
   readonly #waiting = new Set<() => void>();
@@ -45,7 +45,7 @@ export class FollowedBucket<T> implements AsyncDisposable {
     broker: Pick<Broker, "jsm">,
     name: string,
     bucket: KV,
-    reader: EntryReader<T>,
+    reader: BucketReducer<T>,
   ) {
     this.#broker = broker;
     this.#name = name;
@@ -62,7 +62,7 @@ export class FollowedBucket<T> implements AsyncDisposable {
   static async open<T>(
     broker: Pick<Broker, "jsm" | "bucket" | "place">,
     name: string,
-    reader: EntryReader<T>,
+    reader: BucketReducer<T>,
   ): Promise<FollowedBucket<T>> {
     const followed = new FollowedBucket(broker, name, await broker.bucket(name), reader);
     const ready = Promise.withResolvers<void>();

@@ -18,7 +18,7 @@ import {
   parseLeaseValue,
   UNTAKEN,
 } from "./lease_value.ts";
-import { leaseKey, LEASES } from "./names.ts";
+import { LEASE_BUCKET, leaseKey } from "./names.ts";
 import type { KV, KvEntry } from "./nats/client_types.ts";
 import type { Broker } from "./nats/connection.ts";
 import { isWrongRevision } from "./nats/errors.ts";
@@ -96,7 +96,7 @@ export class Lease implements AsyncDisposable {
     options: LeaseOptions,
   ): Promise<Lease | NotTaken> {
     const { worker, clock, ackWaitMs } = options;
-    const bucket = await broker.bucket(LEASES);
+    const bucket = await broker.bucket(LEASE_BUCKET);
     const key = leaseKey(campaign, part);
     const giveUp = clock.now() + ackWaitMs;
     const mayRepeat = async () => {

@@ -13,11 +13,11 @@ export const TASKS = "BS_TASKS";
 /** The stream of results, which collectors read. */
 export const RESULTS = "BS_RESULTS";
 /** The bucket of the campaigns' states. */
-export const CONTROL = "BS_CONTROL";
+export const CONTROL_BUCKET = "BS_CONTROL";
 /** The bucket of opt-outs. Workers write it, so it is not that of campaigns. */
-export const OPT_OUTS = "BS_OPT_OUTS";
+export const OPT_OUT_BUCKET = "BS_OPT_OUTS";
 /** The bucket of leases and workers. */
-export const LEASES = "BS_LEASES";
+export const LEASE_BUCKET = "BS_LEASES";
 /** The store of the campaigns' specifications. */
 export const SPECS = "BS_SPECS";
 

@@ -7,7 +7,7 @@ import type { OptionsOf } from "../app/options/option_table.ts";
 import { readOptions } from "../app/options/read_options.ts";
 import { readTextFiles } from "../app/scan/locate_targets.ts";
 import type { ScanContext, ScanRequest } from "../app/scan/read_scan.ts";
-import { scanChoice, type ScanOptions } from "../app/scan/scan_choice.ts";
+import { scanChoice, type ScanCommandOptions } from "../app/scan/scan_choice.ts";
 import { randomSeed } from "../app/system_random.ts";
 import { findExclusions } from "../app/targets/find_targets.ts";
 import type { Lookups } from "../app/names/name_lookup.ts";
@@ -52,7 +52,7 @@ export function partRequest(
 ): ScanRequest {
   const { engine, interface: name, gatewayMac, sourceIp, optOutFile, quiet } = worker;
   const { words, given } = configuration.given;
-  const options: ScanOptions = {
+  const options: ScanCommandOptions = {
     ...readOptions("scan", configuration.given, context),
     rate: rate === null ? undefined : rate / maxRunning,
     bandwidth: undefined,

@@ -7,8 +7,8 @@ import { FieldError, integer, objectOf, optional, parseJson, text } from "../cor
 import { type LeaseValue, parseLeaseValue, UNTAKEN } from "./lease_value.ts";
 import { readEntry, type ReportSkipped } from "./entries.ts";
 import {
+  LEASE_BUCKET,
   leaseKeys,
-  LEASES,
   parseLeaseKey,
   parseWorkerKey,
   TASKS,
@@ -91,14 +91,14 @@ async function readAll(
   report: ReportSkipped,
 ): Promise<Stored> {
   const [leases, workers]: [StoredLease[], StoredWorker[]] = [[], []];
-  const bucket = await broker.bucket(LEASES);
+  const bucket = await broker.bucket(LEASE_BUCKET);
   for await (const entry of await bucket.history(key === undefined ? {} : { key })) {
     if (entry.operation !== "PUT") continue;
     const at = entry.created.getTime();
     const lease = parseLeaseKey(entry.key);
     const id = parseWorkerKey(entry.key);
     const read = <T>(parse: (json: string) => T) =>
-      readEntry(LEASES, entry, () => parse(entry.string()), report);
+      readEntry(LEASE_BUCKET, entry, () => parse(entry.string()), report);
     if (lease !== undefined) {
       // A worker takes a part whose lease cannot be read as one that nobody took.
       const value = read(parseLeaseValue) ?? { ...UNTAKEN, worker: "unknown", at: 0 };
@@ -124,7 +124,10 @@ export async function purgeUntilNow(
 ): Promise<(campaign: string) => Promise<void>> {
   const streams = [
     { name: TASKS, subject: taskSubject },
-    { name: `KV_${LEASES}`, subject: (campaign: string) => `$KV.${LEASES}.${leaseKeys(campaign)}` },
+    {
+      name: `KV_${LEASE_BUCKET}`,
+      subject: (campaign: string) => `$KV.${LEASE_BUCKET}.${leaseKeys(campaign)}`,
+    },
   ];
   const seen = await Promise.all(streams.map(async (stream) => {
     const { state } = await jsm.streams.info(stream.name);

@@ -6,7 +6,7 @@
 import type { ServerRecord } from "../core/record.ts";
 
 /** A condition as data: the path `at`, and one operator with its operand. */
-export type Condition = Readonly<Record<string, unknown>> & { readonly at: string };
+export type RuleCondition = Readonly<Record<string, unknown>> & { readonly at: string };
 
 /** Named parts that a pattern captured in a text: the software's `name` and `version`. */
 export type Captured = Readonly<Record<string, string | undefined>>;
@@ -118,16 +118,16 @@ export function pathReader(path: string): (record: ServerRecord) => unknown {
 const SLOW = ["lists", "begins", "ordered", "within", "matches"];
 
 /** Compares conditions by cost: slow operators come last. */
-export function byCost(a: Condition, b: Condition): number {
+export function byCost(a: RuleCondition, b: RuleCondition): number {
   return SLOW.indexOf(operatorOf(a)) - SLOW.indexOf(operatorOf(b));
 }
 
-function operatorOf(condition: Condition): string {
+function operatorOf(condition: RuleCondition): string {
   return Object.keys(condition).find((key) => key !== "at")!;
 }
 
 /** Compiles a condition into a function that tests records. */
-export function compileCondition(condition: Condition): ConditionTest {
+export function compileCondition(condition: RuleCondition): ConditionTest {
   const read = pathReader(condition.at);
   const name = operatorOf(condition);
   const test = OPERATORS[name](condition[name] as never);
@@ -135,6 +135,6 @@ export function compileCondition(condition: Condition): ConditionTest {
 }
 
 /** The values that a condition allows; `undefined`: its operator is neither `is` nor `in`. */
-export function allowedValues(condition: Condition): readonly unknown[] | undefined {
+export function allowedValues(condition: RuleCondition): readonly unknown[] | undefined {
   return "is" in condition ? [condition.is] : condition.in as unknown[] | undefined;
 }

@@ -18,9 +18,9 @@ import {
   byCost,
   type Captured,
   compileCondition,
-  type Condition,
   type ConditionTest,
   pathReader,
+  type RuleCondition,
 } from "./conditions.ts";
 
 /** The columns that classification fills. */
@@ -42,7 +42,7 @@ interface Rule {
   readonly edition?: string;
   readonly proxy?: string;
   readonly flags?: readonly string[];
-  readonly when: readonly Condition[];
+  readonly when: readonly RuleCondition[];
 }
 
 /** A rule with compiled conditions. */
@@ -183,7 +183,7 @@ function claim(rule: CompiledRule, record: ServerRecord): Claim | undefined {
 const NOTHING: Captured = {};
 
 /** Compiles a rule, without the condition that the index already tests. */
-function compileRule({ when, ...rule }: Rule, met?: Condition): CompiledRule {
+function compileRule({ when, ...rule }: Rule, met?: RuleCondition): CompiledRule {
   const tests = when.filter((one) => one !== met)
     .toSorted(byCost).map(compileCondition);
   return { ...rule, tests };

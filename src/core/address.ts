@@ -193,7 +193,7 @@ export function endpointKey({ address, port }: Endpoint): number | bigint {
 }
 
 /** The endpoint of a key of {@linkcode endpointKey}. */
-export function endpointOf(key: number | bigint): Endpoint {
+export function endpointOfKey(key: number | bigint): Endpoint {
   return typeof key === "number"
     ? { address: Math.floor(key / 65536), port: key % 65536 }
     : { address: key >> 16n, port: Number(key & 0xffffn) };

@@ -12,7 +12,7 @@ export function mix(x: number): number {
 }
 
 /** A hash of bytes, 32 bits: FNV-1a, mixed. */
-export function hashOf(bytes: Uint8Array): number {
+export function hashBytes(bytes: Uint8Array): number {
   let hash = 0x811c9dc5;
   for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
   return mix(hash) >>> 0;

@@ -1,8 +1,13 @@
 /**
- * Formats numbers, counts and durations for people.
+ * Numbers, counts and durations: their units, and their formats for people.
  *
  * @module
  */
+
+/** The length of an hour, milliseconds. */
+export const HOUR_MS = 3_600_000;
+/** The length of a day, milliseconds. */
+export const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Formats a number with thousands separators and at most three decimals, like

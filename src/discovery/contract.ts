@@ -98,7 +98,7 @@ export interface Estimate {
 }
 
 /** Plans the passes of an adaptive scan. */
-export interface Discovery {
+export interface PassPlanner {
   /** Number of the next pass to plan, from 0. */
   readonly next: number;
   /** Number of planned probes of all folded passes. */
@@ -111,7 +111,7 @@ export interface Discovery {
   readonly evenSweep: number;
   /** Memory of the counters, bytes. */
   readonly bytes: number;
-  /** Plans the next pass. It is planned once; {@linkcode Discovery.fold} ends it. */
+  /** Plans the next pass. It is planned once; {@linkcode PassPlanner.fold} ends it. */
   plan(input: PassInput): DiscoveryPass;
   /** Ends the planned pass with its results, one for each protocol. */
   fold(results: readonly PassResult[]): void;

@@ -5,17 +5,17 @@
  */
 import { type Address } from "../core/address.ts";
 import type {
-  Discovery,
   DiscoveryOptions,
   DiscoveryPass,
   Estimate,
   PassInput,
+  PassPlanner,
   PassResult,
 } from "./contract.ts";
-import { Digest } from "./pass/digest.ts";
+import { PairDigest } from "./pass/digest.ts";
 import { estimate } from "./estimate.ts";
-import { fold } from "./fold.ts";
-import type { Caps } from "./pass/hot_pass.ts";
+import { foldPass } from "./fold.ts";
+import type { PassLimits } from "./pass/hot_pass.ts";
 import { Planner } from "./planner.ts";
 import { RankOrder } from "./counters/rank_order.ts";
 import {
@@ -40,7 +40,7 @@ const LEAST_PER_HOST = 16;
 const KNOWN_LEVEL = 1;
 
 /** Plans and folds passes of several protocols, which share one water level. */
-export class AdaptiveDiscovery implements Discovery {
+export class AdaptiveDiscovery implements PassPlanner {
   readonly #planners: readonly Planner[];
   #next = 0;
   #spent = 0;
@@ -116,7 +116,7 @@ export class AdaptiveDiscovery implements Discovery {
     if (this.#planned === undefined) throw new Error("No pass is planned");
     const { probes } = this.#planned;
     let servers = 0;
-    this.#planners.forEach((planner, i) => servers += fold(planner, results[i]));
+    this.#planners.forEach((planner, i) => servers += foldPass(planner, results[i]));
     // A host that ends takes back what earlier passes counted for it.
     this.#recent = [...this.#recent.slice(-1), { servers: Math.max(0, servers), probes }];
     this.#spent += probes;
@@ -138,7 +138,7 @@ export class AdaptiveDiscovery implements Discovery {
   }
 
   /** Plans known servers that were not probed; false if there are none. */
-  #planKnown(probes: number, caps: Caps): boolean {
+  #planKnown(probes: number, caps: PassLimits): boolean {
     let left = probes;
     const waiting = this.#planners.filter(({ known }) => known.waiting > 0);
     for (const planner of waiting) left -= planner.chooseKnown(left, caps);
@@ -153,7 +153,7 @@ export class AdaptiveDiscovery implements Discovery {
    *
    * @returns The level.
    */
-  #planUnits(probes: number, caps: Caps): number {
+  #planUnits(probes: number, caps: PassLimits): number {
     if (this.evenSweep === 0) return 0;
     let left = probes;
     for (const planner of this.#planners) {
@@ -196,14 +196,14 @@ export class AdaptiveDiscovery implements Discovery {
   }
 
   /** The probes of candidates in hot /24s at or above each level. */
-  #costs(lowest: number, caps: Caps): Float64Array {
+  #costs(lowest: number, caps: PassLimits): Float64Array {
     const costs = new CostsByLevel();
     for (const planner of this.#planners) planner.addCosts(costs, lowest, this.#loss, caps);
     return costs.cumulative();
   }
 
   /** Chooses the candidates above a level, and a share of those at the level below. */
-  #choose(level: number, share: number, budget: number, caps: Caps): number {
+  #choose(level: number, share: number, budget: number, caps: PassLimits): number {
     // the lowest level contains all lower scores
     const [score, tieScore] = level === 0 ? [0, 0] : [scoreOf(level), scoreOf(level - 1)];
     let left = budget;
@@ -214,7 +214,7 @@ export class AdaptiveDiscovery implements Discovery {
     return budget - left;
   }
 
-  #dig(level: number, budget: number, caps: Caps): number {
+  #dig(level: number, budget: number, caps: PassLimits): number {
     let left = budget;
     for (const planner of this.#planners) {
       left -= planner.dig(scoreOf(level), this.#next, caps, left);
@@ -222,14 +222,14 @@ export class AdaptiveDiscovery implements Discovery {
     return budget - left;
   }
 
-  #fill(budget: number, caps: Caps): void {
+  #fill(budget: number, caps: PassLimits): void {
     let left = budget;
     for (const planner of this.#planners) left -= planner.fill(left, caps);
   }
 
   /** The planned pass with its digest. */
   #passOf(level: number): DiscoveryPass {
-    const digest = new Digest();
+    const digest = new PairDigest();
     digest.add(this.#next, 0);
     const number = this.#next;
     const protocols = this.#planners.map((planner) => {

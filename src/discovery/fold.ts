@@ -5,7 +5,7 @@
  */
 import { bitCount } from "./counters/bit_sets.ts";
 import type { IPv4Endpoint, PassResult } from "./contract.ts";
-import { PortState } from "./counters/hosts.ts";
+import { HostPortState } from "./counters/hosts.ts";
 import { SLICES } from "./counters/hot_networks.ts";
 import { networkClass, weightsOf } from "./counters/learned_rates.ts";
 import { isPlanned } from "./pass/plan_space.ts";
@@ -33,7 +33,7 @@ interface FoundByUnit {
  *
  * @returns The number of new servers.
  */
-export function fold(planner: Planner, result: PassResult): number {
+export function foldPass(planner: Planner, result: PassResult): number {
   const before = planner.found;
   const ended = new Set(result.endedHosts);
   const hits = newHits(planner, result.hits, ended);
@@ -69,7 +69,7 @@ function newHits(
     if (isRepeated) return false;
     const host = hosts.find(address);
     if (host < 0) return true;
-    if (hosts.state(host, port) === PortState.open) return false;
+    if (hosts.state(host, port) === HostPortState.open) return false;
     const isEnded = ended.has(address) || hosts.ended[host] === 1;
     return !(isEnded && (hosts.others[host] > 0 || hosts.hasDefault(host)));
   });
@@ -150,7 +150,7 @@ function foldHosts(
       hostRates.add(pass.rateRows[i], probes, found.get(host) ?? 0);
     }
     for (let at = pass.starts[i]; at < pass.endOf(i); at++) {
-      hosts.setState(host, pass.hostPorts[at], PortState.probed);
+      hosts.setState(host, pass.hostPorts[at], HostPortState.probed);
     }
   }
   pass.hostCount = pass.hostProbes = 0;
@@ -180,7 +180,7 @@ function addServer(planner: Planner, { address, port }: Hit): void {
   const row = rowOf(planner, network);
   if (isFirst) cold.addFind(universe.indexOf(network >>> 4));
   const host = hostOf(planner, row, address);
-  hosts.setState(host, port, PortState.open);
+  hosts.setState(host, port, HostPortState.open);
   if (port === 0) hot.finds[row]++;
   else {
     hot.others[row]++;
@@ -205,8 +205,10 @@ function endHost(planner: Planner, address: number): void {
   for (let port = 0; port < ports.length; port++) {
     const state = hosts.state(host, port);
     const inSlice = order.rank(network, port, address & 255) < hot.probedRanks(row, port);
-    if (state === PortState.unprobed && inSlice) hosts.setState(host, port, PortState.probed);
-    if (state !== PortState.open) continue;
+    if (state === HostPortState.unprobed && inSlice) {
+      hosts.setState(host, port, HostPortState.probed);
+    }
+    if (state !== HostPortState.open) continue;
     if (!isFirst) removeServer(planner, row, host, port, inSlice);
     isFirst = false;
   }
@@ -222,13 +224,13 @@ function removeServer(
   inSlice: boolean,
 ): void {
   const { hot, hosts } = planner;
-  hosts.setState(host, port, PortState.probed);
+  hosts.setState(host, port, HostPortState.probed);
   hosts.others[host]--;
   hot.others[row]--;
   if (inSlice && hot.columnFinds[row] > 0) hot.columnFinds[row]--;
   let count = 0;
   for (let next = hot.firstHost[row]; next !== 0; next = hosts.next[next - 1]) {
-    if (hosts.state(next - 1, port) === PortState.open) count++;
+    if (hosts.state(next - 1, port) === HostPortState.open) count++;
   }
   hot.setCount(row, port, count);
   planner.found--;

@@ -17,9 +17,8 @@
  * @module
  */
 import { mix } from "../core/bits.ts";
+import { DAY_MS } from "../core/quantities.ts";
 
-/** A day, milliseconds. */
-export const DAY_MS = 86_400_000;
 /** The unit of ages, milliseconds. */
 const HALF_DAY_MS = DAY_MS / 2;
 /** Minimum and maximum time between two probes of a server, milliseconds. */
@@ -39,7 +38,7 @@ const YIELD_PROBES = 1e6;
 const SURE_PROBES = 1e4;
 
 /** What is known of a server since its last probe. Times are Unix milliseconds. */
-export interface KnownState {
+export interface LastProbe {
   /** Whether the server was up. */
   readonly online: boolean;
   /** Since when it was up, or its last reply if it was down. */
@@ -55,7 +54,7 @@ export interface KnownState {
  *
  * @returns Changes per day.
  */
-export function changeRate({ online, since, probedAt }: KnownState): number {
+export function changeRate({ online, since, probedAt }: LastProbe): number {
   const age = halfDays(probedAt - since);
   return 2 * (online ? 0.2 * Math.pow(age, -0.85) + 0.012 : 0.36 * Math.pow(age, -1.4));
 }
@@ -71,7 +70,7 @@ function halfDays(ms: number): number {
  *
  * @param now Unix milliseconds.
  */
-export function unchangedChance({ online, since, probedAt }: KnownState, now: number): number {
+export function unchangedChance({ online, since, probedAt }: LastProbe, now: number): number {
   const [from, to] = [halfDays(probedAt - since), halfDays(now - since)];
   const integral = online
     ? (age: number) => 0.2 / 0.15 * Math.pow(age, 0.15) + 0.012 * age
@@ -161,7 +160,7 @@ export function jitterOf(key: string): number {
  * probes. The most overdue server is probed first.
  */
 export function overdue(
-  state: KnownState,
+  state: LastProbe,
   { now, scale, jitter }: {
     /** Unix milliseconds. */
     readonly now: number;

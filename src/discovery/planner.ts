@@ -7,12 +7,12 @@ import { Calibration } from "./pass/calibration.ts";
 import { Candidates, type HotCounters } from "./pass/candidates.ts";
 import { ColdCells, MAX_RANKS } from "./counters/cold_cells.ts";
 import type { DiscoveryTargets } from "./contract.ts";
-import type { Digest } from "./pass/digest.ts";
+import type { PairDigest } from "./pass/digest.ts";
 import { Hosts } from "./counters/hosts.ts";
 import { HotNetworks } from "./counters/hot_networks.ts";
 import { ColdCosts } from "./pass/cold_costs.ts";
-import { type Caps, type Choice, HotPass } from "./pass/hot_pass.ts";
-import { KnownServers } from "./pass/known_servers.ts";
+import { type Choice, HotPass, type PassLimits } from "./pass/hot_pass.ts";
+import { KnownTargets } from "./pass/known_servers.ts";
 import { HostRates, PortRates } from "./counters/learned_rates.ts";
 import { type PlannedUnits, PlanSpace } from "./pass/plan_space.ts";
 import type { RankOrder } from "./counters/rank_order.ts";
@@ -34,7 +34,7 @@ export class Planner implements PlannedUnits, HotCounters {
   readonly cold: ColdCells;
   readonly hot: HotNetworks;
   readonly hosts: Hosts;
-  readonly known: KnownServers;
+  readonly known: KnownTargets;
   readonly portRates: PortRates;
   readonly hostRates = new HostRates();
   readonly calibration = new Calibration();
@@ -60,7 +60,7 @@ export class Planner implements PlannedUnits, HotCounters {
     this.hot = new HotNetworks(this.ports.length);
     this.hosts = new Hosts(this.ports);
     this.portRates = new PortRates(this.ports.length);
-    this.known = new KnownServers(targets, this.universe);
+    this.known = new KnownTargets(targets, this.universe);
     const candidates = new Candidates(this, this.ports.length);
     this.pass = new HotPass(this, candidates, this.universe, this.ports.length);
     this.#addKnown();
@@ -115,7 +115,7 @@ export class Planner implements PlannedUnits, HotCounters {
   }
 
   /** Chooses known servers that were not probed. */
-  chooseKnown(budget: number, caps: Caps): number {
+  chooseKnown(budget: number, caps: PassLimits): number {
     const { hot, known } = this;
     known.choose(budget, this.#within(caps), (network) => {
       const row = hot.find(network);
@@ -125,13 +125,13 @@ export class Planner implements PlannedUnits, HotCounters {
   }
 
   /** Chooses ranks of the sample of all /24s, with a share of the budget. */
-  explore(budget: number, { perNetwork }: Caps): number {
+  explore(budget: number, { perNetwork }: PassLimits): number {
     const { ranks, share } = this.known.length > 0 ? WITH_KNOWN : COLD_START;
     return this.#explored(share * budget, ranks, perNetwork);
   }
 
   /** Chooses any ranks of cold /24s: for budgets that are too small for other units. */
-  fill(budget: number, { perNetwork }: Caps): number {
+  fill(budget: number, { perNetwork }: PassLimits): number {
     return this.#explored(budget, 256, perNetwork);
   }
 
@@ -143,12 +143,12 @@ export class Planner implements PlannedUnits, HotCounters {
   }
 
   /** Adds the probes of all candidates in hot /24s to sums by level. */
-  addCosts(costs: CostsByLevel, lowest: number, loss: number, caps: Caps): void {
+  addCosts(costs: CostsByLevel, lowest: number, loss: number, caps: PassLimits): void {
     this.pass.addCosts(costs, lowest, loss, this.#within(caps));
   }
 
   /** The probes to cold /24s that a water level pays for, besides those that are chosen already. */
-  coldCosts({ perNetwork }: Caps): (level: number) => number {
+  coldCosts({ perNetwork }: PassLimits): (level: number) => number {
     const costs = new ColdCosts();
     this.cold.addCosts(costs, this.#maxRank, Math.min(MAX_RANKS, perNetwork));
     costs.accumulate();
@@ -156,12 +156,12 @@ export class Planner implements PlannedUnits, HotCounters {
   }
 
   /** Chooses candidates in hot /24s in place of those that were chosen before. */
-  choose(choice: Choice, caps: Caps): number {
+  choose(choice: Choice, caps: PassLimits): number {
     return this.pass.choose(choice, this.#within(caps));
   }
 
   /** Chooses further ranks of cold /24s. */
-  dig(level: number, pass: number, { perNetwork }: Caps, budget: number): number {
+  dig(level: number, pass: number, { perNetwork }: PassLimits, budget: number): number {
     const score = this.calibration.inverse(level);
     const ranks = Math.min(MAX_RANKS, perNetwork);
     const probes = this.cold.dig(score, pass, this.#maxRank, ranks, budget);
@@ -175,7 +175,7 @@ export class Planner implements PlannedUnits, HotCounters {
   }
 
   /** Adds the planned pass to a digest. */
-  addTo(digest: Digest): void {
+  addTo(digest: PairDigest): void {
     const { cold, pass, hot, hosts, universe } = this;
     for (let block = 0; block < cold.length; block++) {
       if (cold.ranks[block] === 0) continue;
@@ -218,7 +218,7 @@ export class Planner implements PlannedUnits, HotCounters {
    * The caps of a pass. One pass takes only a part of the budget of a /24: which probes are worth it
    * is learned from their results.
    */
-  #within(caps: Caps): Caps {
+  #within(caps: PassLimits): PassLimits {
     const ofBudget = Math.max(MIN_OF_PASS, this.netBudget * SHARE_OF_PASS);
     const perNetwork = Math.min(caps.perNetwork, ofBudget);
     return { ...caps, perNetwork, netBudget: this.netBudget };

@@ -29,7 +29,7 @@ interface Lane {
 }
 
 /** A task of a pool. */
-export type Task = () => Promise<void>;
+export type PoolTask = () => Promise<void>;
 
 /** A queue of tasks: a linked list, because `Array.shift()` moves all tasks of a long array. */
 class TaskQueue {
@@ -37,7 +37,7 @@ class TaskQueue {
   #last: QueuedTask | undefined;
 
   /** Adds a task at the end. */
-  add(task: Task): void {
+  add(task: PoolTask): void {
     const added: QueuedTask = { task, next: undefined };
     if (this.#last === undefined) this.#first = added;
     else this.#last.next = added;
@@ -45,7 +45,7 @@ class TaskQueue {
   }
 
   /** Removes and returns the first task; `undefined` when the queue is empty. */
-  take(): Task | undefined {
+  take(): PoolTask | undefined {
     const taken = this.#first;
     this.#first = taken?.next;
     if (this.#first === undefined) this.#last = undefined;
@@ -54,7 +54,7 @@ class TaskQueue {
 }
 
 interface QueuedTask {
-  readonly task: Task;
+  readonly task: PoolTask;
   next: QueuedTask | undefined;
 }
 
@@ -122,7 +122,7 @@ export class InspectionPool {
     }
   }
 
-  async #run(run: Task, endTask: () => void): Promise<void> {
+  async #run(run: PoolTask, endTask: () => void): Promise<void> {
     try {
       await run();
     } catch (error) {

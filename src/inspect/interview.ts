@@ -77,7 +77,7 @@ export interface InterviewPlan extends ProtocolSelection {
 }
 
 /** One step of an interview: an exchange in one protocol. */
-export interface Step {
+export interface InterviewStep {
   /** The protocol of the exchange. */
   readonly protocol: Protocol;
   /** Earliest time of the first datagram, milliseconds of the clock. */
@@ -203,7 +203,7 @@ export class Interview {
    * @param now Milliseconds of the clock.
    * @returns `undefined` when the interview has ended.
    */
-  next(now: number): Step | undefined {
+  next(now: number): InterviewStep | undefined {
     while (this.#ended === undefined) {
       const protocol = this.#queue[0];
       if (protocol === undefined) return undefined;
@@ -216,7 +216,7 @@ export class Interview {
 
   /** Records the result of the step that {@linkcode next} returned last. */
   recordResult(
-    { protocol, medium, isDetection }: Step,
+    { protocol, medium, isDetection }: InterviewStep,
     { kind, suppresses, noReplySince, latencyMs, noStream = false }: InterviewEvent,
   ): void {
     const { sighted, needs } = this.#plan;
@@ -253,7 +253,7 @@ export class Interview {
     return isDone ? undefined : found;
   }
 
-  #step(protocol: Protocol, now: number): Step {
+  #step(protocol: Protocol, now: number): InterviewStep {
     const { sighted, timeoutMs } = this.#plan;
     const stream = protocol.transport === "tcp";
     return {

@@ -42,15 +42,15 @@ export async function runKnownInterview(
     { ...options, retries: otherRetries },
     opening.noReplySince,
   );
-  const unconfirmed = joined([withoutNeed(opening), parts]);
+  const unconfirmed = joinResults([withoutNeed(opening), parts]);
   const found = first.transport === "udp" && hasChanged(unconfirmed, siblings)
-    ? joined([unconfirmed, await runAgain(first, plan, options, unconfirmed)])
+    ? joinResults([unconfirmed, await runAgain(first, plan, options, unconfirmed)])
     : unconfirmed;
   const { followUps = [] } = plan;
   const more = followUps.filter((one) => one !== first && !others.includes(one));
   if (found.replies.length === 0 || found.ended !== undefined || more.length === 0) return found;
   const latest = { ...plan, protocols: more, followUps: [], latencyMs: found.latencyMs };
-  return joined([
+  return joinResults([
     found,
     await runInterview({ ...latest, noReplySince: found.noReplySince }, options),
   ]);
@@ -82,7 +82,7 @@ export async function runSideBySide(
   const parts = (["udp", "tcp"] as const)
     .map((wanted) => plan.protocols.filter(({ transport }) => transport === wanted))
     .filter(({ length }) => length > 0);
-  return joined(
+  return joinResults(
     await Promise.all(
       parts.map((protocols) =>
         runInterview({ ...plan, protocols, noReplySince, keepsWeak: true }, options)
@@ -100,7 +100,7 @@ function withoutNeed(result: InterviewResult): InterviewResult {
 }
 
 /** The results of several interviews with one server as one. */
-export function joined(results: readonly InterviewResult[]): InterviewResult {
+export function joinResults(results: readonly InterviewResult[]): InterviewResult {
   const isWeak = results.every((one) => one.isWeak);
   const ends = results.map(({ ended }) => ended);
   const sent = results.flatMap(({ noReplySince = [] }) => noReplySince);

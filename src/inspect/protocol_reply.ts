@@ -37,7 +37,7 @@ export interface UndecodedReply {
 }
 
 /** Decodes such a reply. */
-export function decodeReply(
+export function decodeRawReply(
   { protocol: name, raw }: UndecodedReply,
   protocols: readonly Protocol[],
 ): ProtocolReply {

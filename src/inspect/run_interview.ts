@@ -11,7 +11,7 @@ import { isKnownFor } from "../protocols/declared_facts.ts";
 import type { ExchangeContext, Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 import { converse, type ConverseOptions, type RetryLimits } from "./converse.ts";
-import { type Ended, Interview, type InterviewPlan, type Step } from "./interview.ts";
+import { type Ended, Interview, type InterviewPlan, type InterviewStep } from "./interview.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 import { verifyServer } from "./verify_joinable.ts";
 
@@ -176,7 +176,7 @@ class InterviewRun {
   }
 
   /** Runs one step and records its outcome. */
-  async runStep(step: Step): Promise<void> {
+  async runStep(step: InterviewStep): Promise<void> {
     const { protocol, isDetection, medium } = step;
     const { signal } = this.options;
     const recorder = new LinkRecorder(this.options);
@@ -244,7 +244,7 @@ class InterviewRun {
    * Runs the exchange of a step with the known state. If it fails, runs another exchange without the
    * state.
    */
-  async #exchange(step: Step, recorder: LinkRecorder): Promise<Outcome<unknown>> {
+  async #exchange(step: InterviewStep, recorder: LinkRecorder): Promise<Outcome<unknown>> {
     const { startOf, restarts, underway } = this.options;
     const { protocol } = step;
     const running = step.medium === "stream" ? await underway?.(protocol) : undefined;
@@ -261,7 +261,7 @@ class InterviewRun {
   }
 
   #queryOf(
-    { protocol, medium, timeoutMs, retriesWithoutReply }: Step,
+    { protocol, medium, timeoutMs, retriesWithoutReply }: InterviewStep,
     recorder: LinkRecorder,
   ): ProtocolQuery {
     const { endpoint, links, requestedAs, requestedPort, statusOnly, replied } = this.options;

@@ -65,7 +65,7 @@ export interface ScanOrWatchOptions extends InquiryOptions {
 }
 
 /** What a function uses besides the options of its command. */
-export function contextOf(command: Command, options: CommonOptions): CallContext {
+export function callContext(command: Command, options: CommonOptions): CallContext {
   const note = noteOf(options);
   return {
     allProtocols: PROTOCOLS,

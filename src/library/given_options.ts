@@ -7,7 +7,7 @@
 import type { Command } from "../app/options/commands.ts";
 import { PATH_IN_VALUE } from "../app/options/path_conflicts.ts";
 import type { GivenOptions } from "../app/options/given_options.ts";
-import { camelCase, type Option, programName } from "../app/options/option.ts";
+import { camelCase, type Option, propertyName } from "../app/options/option.ts";
 import { optionsOf } from "../app/options/option_table.ts";
 import { closestName } from "../core/closest_name.ts";
 import { InputError } from "../core/errors.ts";
@@ -37,7 +37,7 @@ export function givenOptions(
   if (!isObject(options)) throw wrongType(`the options of ${command}()`, options, "an object");
   const rows = optionsOf(command).filter(({ forPrograms = true }) => forPrograms);
   const values: Readonly<Record<string, unknown>> = { ...options };
-  const names = [...rows.map(programName), ...further, ...Object.keys(COMMON)];
+  const names = [...rows.map(propertyName), ...further, ...Object.keys(COMMON)];
   const unknown = Object.keys(values).find((name) => !names.includes(name));
   if (unknown !== undefined) throw unknownOption(command, unknown, names);
   for (const [name, [is, wanted]] of Object.entries(COMMON)) {
@@ -46,9 +46,9 @@ export function givenOptions(
   }
   const given = new Map<string, readonly string[]>();
   for (const option of rows) {
-    const value = values[programName(option)];
+    const value = values[propertyName(option)];
     const texts = value === undefined ? [] : textsOf(option, value);
-    if (texts.includes("")) throw new InputError(`Cannot use ${programName(option)}: it is empty`);
+    if (texts.includes("")) throw new InputError(`Cannot use ${propertyName(option)}: it is empty`);
     if (texts.length === 0) continue;
     given.set(option.name, texts.map((text) => withAbsolutePath(option, text)));
   }
@@ -86,12 +86,12 @@ function isObject(value: unknown): value is object {
 
 /** The name of a command's option in a program. */
 export function programNameOf(command: Command): (option: string) => string {
-  return (option) => programName(optionsOf(command).find(({ name }) => name === option)!);
+  return (option) => propertyName(optionsOf(command).find(({ name }) => name === option)!);
 }
 
 function textsOf(option: Option, value: unknown): readonly string[] {
   const { takes, repeat } = option;
-  const name = programName(option);
+  const name = propertyName(option);
   if (takes === undefined) {
     if (typeof value !== "boolean") throw wrongType(name, value, "true or false");
     return value ? ["true"] : [];

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { discoverServers, prepareDiscovery } from "../app/lan/discover_servers.ts";
+import { discoverServers, prepareLanDiscovery } from "../app/lan/discover_servers.ts";
 import { shortageLine } from "../app/engines/send_error_lines.ts";
 import { readOptions } from "../app/options/read_options.ts";
 import { time } from "../app/options/value_types.ts";
@@ -12,7 +12,7 @@ import { countOf } from "../core/quantities.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { Shortage } from "../net/file_descriptors.ts";
 import { FoundServers } from "../scan/lan/mod.ts";
-import { type CommonOptions, contextOf, signalOf } from "./common_options.ts";
+import { callContext, type CommonOptions, signalOf } from "./common_options.ts";
 import { givenOptions, wrongType } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 
@@ -68,10 +68,10 @@ export function lan(options: LanOptions = {}): AsyncGenerator<ServerRecord, void
 async function run(options: LanOptions, { add, left }: Results<ServerRecord>): Promise<void> {
   const given = givenOptions("lan", [], options, ["onceMs"]);
   const listenMs = listenMsOf(options);
-  const context = contextOf("lan", options);
+  const context = callContext("lan", options);
   const { note } = context;
   const signal = AbortSignal.any([signalOf(options), left]);
-  const prepared = await prepareDiscovery(readOptions("lan", given, context), context);
+  const prepared = await prepareLanDiscovery(readOptions("lan", given, context), context);
   const { clock } = prepared.network;
   const { refusals, unswept } = await discoverServers(prepared, {
     listenMs,

@@ -5,7 +5,7 @@
  */
 import { locateHosts, queryEndpoints, readQuery, recordsOf } from "../app/scan/query_endpoints.ts";
 import type { ServerRecord } from "../core/record.ts";
-import { contextOf, type InquiryOptions, signalOf } from "./common_options.ts";
+import { callContext, type InquiryOptions, signalOf } from "./common_options.ts";
 import { givenOptions, wrongType } from "./given_options.ts";
 
 /** Options of a query. They have the names and defaults of the options of `blocksweep query`. */
@@ -54,7 +54,7 @@ export async function query(
 ): Promise<readonly ServerRecord[]> {
   if (typeof host !== "string") throw wrongType("host", host, "a text");
   const given = givenOptions("query", [host], options);
-  const request = readQuery(given, contextOf("query", options));
+  const request = readQuery(given, callContext("query", options));
   const signal = signalOf(options);
   signal.throwIfAborted();
   const [{ located }] = await locateHosts(request);

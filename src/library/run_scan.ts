@@ -10,7 +10,7 @@ import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/list.ts";
 import { usualPorts } from "../protocols/usual_ports.ts";
 import { type Marks, START } from "../scan/setup/low_water_mark.ts";
-import { runScan as runSetup } from "../scan/scan.ts";
+import { runSetup } from "../scan/scan.ts";
 import type {
   ScanControls,
   ScanEnd,

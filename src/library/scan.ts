@@ -10,7 +10,7 @@ import { readScan } from "../app/scan/read_scan.ts";
 import { runPreparedScan } from "../app/scan/run_scan.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
-import { contextOf, signalOf } from "./common_options.ts";
+import { callContext, signalOf } from "./common_options.ts";
 import { givenOptions, textList } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 import type { ScanOptions } from "./scan_options.ts";
@@ -64,7 +64,7 @@ async function run(
   const { request, writes } = await readScan(
     givenOptions("scan", textList("targets", words), options),
     {
-      ...contextOf("scan", options),
+      ...callContext("scan", options),
       program: project.version,
       takesRows: true,
       writeRows: (bytes) => Deno.stdout.write(bytes),

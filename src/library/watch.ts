@@ -11,7 +11,7 @@ import { readWatch } from "../app/watch/read_watch.ts";
 import { runPreparedWatch } from "../app/watch/run_watch.ts";
 import type { WatchEvent } from "../store/events/watch_event.ts";
 import { parseDatabaseLocation } from "../store/database_location.ts";
-import { contextOf, signalOf } from "./common_options.ts";
+import { callContext, signalOf } from "./common_options.ts";
 import { absolutePath, givenOptions, textList } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";
 import type { WatchOptions } from "./watch_options.ts";
@@ -62,7 +62,7 @@ async function run(
   const given = givenOptions("watch", textList("servers", words).map(wordOf), options);
   const signal = AbortSignal.any([signalOf(options), left]);
   const request = await readWatch(given, {
-    ...contextOf("watch", options),
+    ...callContext("watch", options),
     listenForInterrupt: () => ({ signal, [Symbol.dispose]: () => {} }),
   });
   try {

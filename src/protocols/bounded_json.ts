@@ -15,7 +15,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  */
 export const MAX_NESTING = 80;
 /** Maximum number of values in one text; a big mod pack has some thousands. */
-export const MAX_VALUES = 65_536;
+export const MAX_JSON_VALUES = 65_536;
 /**
  * Number of values that each of the first keys may have in any case, even if earlier keys exceed
  * the bounds.
@@ -95,7 +95,7 @@ class BoundedCopy {
   /** Offset of the first character that is not copied yet. */
   #from = 0;
   #depth = 0;
-  #values = MAX_VALUES;
+  #values = MAX_JSON_VALUES;
   #keys = 0;
   /** Depth of the object or list that is being omitted, wholly or in part; 0: none. */
   #omittedDepth = 0;

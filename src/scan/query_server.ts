@@ -8,7 +8,7 @@ import type { ProtocolSelection } from "../protocols/list.ts";
 import { type Endpoint, family } from "../core/address.ts";
 import type { RetryLimits } from "../inspect/converse.ts";
 import type { InterviewPlan } from "../inspect/interview.ts";
-import { joined } from "../inspect/known_interview.ts";
+import { joinResults } from "../inspect/known_interview.ts";
 import {
   type InterviewLinks,
   type InterviewResult,
@@ -103,7 +103,7 @@ async function queryAtOnce(
       },
     });
   };
-  const found = joined(await Promise.all(groups.map(query)));
+  const found = joinResults(await Promise.all(groups.map(query)));
   cancel?.();
   const used = new Set(found.outcomes.map(({ protocol }) => protocol));
   const usesTcp = protocols.some(({ name, transport }) => transport === "tcp" && used.has(name));
@@ -114,7 +114,7 @@ async function queryAtOnce(
   const { latencyMs, noReplySince } = found;
   const known = found.replies.map(({ protocol }) => protocol);
   const later = { ...plan, protocols: more, followUps: [], latencyMs, noReplySince, known };
-  return joined([found, await runInterview(later, options)]);
+  return joinResults([found, await runInterview(later, options)]);
 }
 
 /**

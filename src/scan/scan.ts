@@ -15,7 +15,7 @@ import { PROTOCOLS } from "../protocols/list.ts";
 import { ProbeWindow } from "../sweep/probe_window.ts";
 import { FoundPorts } from "../sweep/ports/found_ports.ts";
 import type { PortReceiver } from "../sweep/ports/port_receiver.ts";
-import { Receiver, type ReceiverOptions } from "../sweep/receiver.ts";
+import { type ReceiverOptions, ReplyReceiver } from "../sweep/receiver.ts";
 import { familiesOf } from "../targets/compose.ts";
 import type { AdaptiveSweep } from "./adaptive/adaptive_sweep.ts";
 import { type Marks, START } from "./setup/low_water_mark.ts";
@@ -45,7 +45,7 @@ import { UdpSweep } from "./sweep_stage/udp_sweep.ts";
 import { WriteStage } from "./rows/write_stage.ts";
 
 /** Runs a scan to its end: passes, interviews, rows. */
-export async function runScan(given: GivenSetup): Promise<ScanEnd> {
+export async function runSetup(given: GivenSetup): Promise<ScanEnd> {
   const { allProtocols = PROTOCOLS } = given.targets;
   const options: ScanSetup = { ...given, targets: { ...given.targets, allProtocols } };
   const { targets, limits, hooks, io } = options;
@@ -102,7 +102,7 @@ function marksAtEnd(marks: Marks, { order: { from }, io: { state } }: ScanSetup)
 
 /** The stages of a scan. */
 interface Stages {
-  readonly receiver: Receiver;
+  readonly receiver: ReplyReceiver;
   readonly portReceiver: PortReceiver;
   readonly queries: PortQueries;
   readonly sightings: SightingQueue;
@@ -214,8 +214,8 @@ function makeReceiver(
   { allKinds: kinds }: PassPlan,
   { tokens, responders, floods, probed, suppression, known }: ScanTables,
   publishing: Pick<ReceiverOptions, "canaries" | "window" | "sightings" | "optOuts">,
-): Receiver {
-  return new Receiver({
+): ReplyReceiver {
+  return new ReplyReceiver({
     kinds,
     tokens,
     responders,

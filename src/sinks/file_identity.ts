@@ -13,7 +13,7 @@ export type FileIdentity = Pick<Deno.FileInfo, "dev" | "ino">;
  * The identity of the file at a path. Symbolic links are followed. `undefined` when there is no
  * file.
  */
-export async function identityOf(path: string): Promise<FileIdentity | undefined> {
+export async function fileIdentity(path: string): Promise<FileIdentity | undefined> {
   try {
     return await Deno.stat(path);
   } catch (error) {
@@ -35,7 +35,7 @@ export async function pathChangeOf(
 ): Promise<string | undefined> {
   const { state } = await Deno.permissions.query({ name: "read", path });
   if (state !== "granted") return undefined;
-  const found = await identityOf(path);
+  const found = await fileIdentity(path);
   if (found === undefined) return "it was deleted or renamed since it was opened";
   return found.dev === opened.dev && found.ino === opened.ino
     ? undefined
@@ -51,14 +51,14 @@ export async function pathChangeOf(
 export function fileKey(path: string): string {
   if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return path;
   try {
-    return keyOf(Deno.statSync(path)) ?? Deno.realPathSync(path);
+    return inodeKey(Deno.statSync(path)) ?? Deno.realPathSync(path);
   } catch (error) {
     return error instanceof Deno.errors.NotFound ? newFileKey(path) : path;
   }
 }
 
 /** Device and inode number as a text; `undefined` unless a regular file has both. */
-export function keyOf(
+export function inodeKey(
   { dev, ino, isFile }: Pick<Deno.FileInfo, "dev" | "ino" | "isFile">,
 ): string | undefined {
   return isFile && ino !== null ? `${dev}:${ino}` : undefined;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { HOUR_MS } from "../core/quantities.ts";
 import {
   type BulkStatement,
   type Database,
@@ -11,7 +12,6 @@ import {
   type Value,
 } from "./database/database.ts";
 
-const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Observations older than this multiple of `keepMs` are downsampled to one per day. */
 const DAILY_AFTER = 4;

@@ -4,7 +4,7 @@
  * @module
  */
 import { parseAddress } from "../core/address.ts";
-import { type Database, hexOf, type Value } from "./database/database.ts";
+import { type Database, hexColumn, type Value } from "./database/database.ts";
 import { addressColumn, addressValue } from "./rows/addresses.ts";
 
 /** The result of one scan or poll of a server. Fields are null when the server did not reply. */
@@ -32,7 +32,7 @@ export async function historyOf(
   limit: number,
 ): Promise<Observation[]> {
   const sql = "select c.uuid as scan_id, o.at as seen_at, o.players_online, o.players_max, " +
-    `o.latency_ms, ${hexOf(database, "o.content")} as content_hash, o.online ` +
+    `o.latency_ms, ${hexColumn(database, "o.content")} as content_hash, o.online ` +
     "from observations o join scans c on c.id = o.scan where o.server = ? " +
     "order by o.at desc, o.scan desc limit ?";
   const rows = await database.rows(sql, [server, limit]);

@@ -4,16 +4,16 @@
  * @module
  */
 import { type Endpoint, parseAddress } from "../core/address.ts";
-import { type Database, isInList, listValue, type Row, type Value } from "./database/database.ts";
-import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
 import {
-  isBehind,
-  orderBy,
-  type ServerOrder,
-  sortKeys,
+  type Database,
+  isInList,
+  listValue,
+  type Row,
   type Sql,
-  startAfter,
-} from "./queries/orders.ts";
+  type Value,
+} from "./database/database.ts";
+import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
+import { isBehind, orderBy, type ServerOrder, sortKeys, startAfter } from "./queries/orders.ts";
 import { whereClause } from "./queries/order_index.ts";
 import { countUpTo, pageOf } from "./queries/page.ts";
 import { type BrokenCell, readTexts } from "./rows/json_cells.ts";

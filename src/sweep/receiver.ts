@@ -22,7 +22,7 @@ import type { Tokens } from "../targets/token.ts";
  */
 const MAX_SEARCHED = 1500;
 
-/** Options of {@linkcode Receiver}. */
+/** Options of {@linkcode ReplyReceiver}. */
 export interface ReceiverOptions {
   /** All kinds of probes that the scan sends, because late replies may arrive in the next pass. */
   readonly kinds: readonly ProbeKind[];
@@ -106,7 +106,7 @@ export interface SightingIntake {
 }
 
 /** Classifies and counts replies. */
-export class Receiver {
+export class ReplyReceiver {
   readonly #options: ReceiverOptions;
   readonly #begunAt: number;
 

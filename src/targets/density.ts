@@ -4,7 +4,7 @@
  * @module
  */
 import type { Address } from "../core/address.ts";
-import { networkOf, startOf } from "./parts.ts";
+import { networkOf, networkStart } from "./parts.ts";
 import { distance, later } from "./ranges.ts";
 import type { Segment } from "./space.ts";
 
@@ -35,9 +35,9 @@ export function densityOf(segments: readonly Segment[]): Density {
       const [first, last] = [networkOf(start), networkOf(end)];
       if (first === last) add(first, distance(start, end));
       else {
-        add(first, distance(start, startOf(later(first, 1))));
+        add(first, distance(start, networkStart(later(first, 1))));
         if (distance(first, last) > 1) net = Math.max(net, size * ports.length);
-        add(last, distance(startOf(last), end));
+        add(last, distance(networkStart(last), end));
       }
     }
   }

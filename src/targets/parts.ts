@@ -45,7 +45,7 @@ export function networkOf(address: Address, size: number = 256): Address {
 }
 
 /** The first address of a network, by its number. */
-export function startOf(network: Address, size: number = 256): Address {
+export function networkStart(network: Address, size: number = 256): Address {
   return typeof network === "number" ? network * size : network << 80n;
 }
 
@@ -174,9 +174,9 @@ export class Parts {
       const network = networkOf(start, this.size);
       const number = this.#numberOf(network)!;
       for (let i = lastNotAbove(numbers, number - 1) + 1; i < numbers.length; i++) {
-        const first = startOf(later(network, numbers[i] - number), this.size);
+        const first = networkStart(later(network, numbers[i] - number), this.size);
         if (first >= end) break;
-        const next = startOf(later(network, numbers[i] - number + 1), this.size);
+        const next = networkStart(later(network, numbers[i] - number + 1), this.size);
         yield { start: first < start ? start : first, end: next < end ? next : end };
       }
     }

@@ -13,9 +13,14 @@ import {
 import { InputError } from "../core/errors.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { ManifestEntry } from "../fleet/manifest.ts";
-import { drawFleet, entriesOf, type FleetHost, placeServer } from "../fleet/simulate/draw_fleet.ts";
+import {
+  drawFleet,
+  type FleetHost,
+  manifestEntries,
+  placeServer,
+} from "../fleet/simulate/draw_fleet.ts";
 import { type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
-import type { ServerIdentity } from "../fleet/simulate/server_identity.ts";
+import type { SimulatedIdentity } from "../fleet/simulate/server_identity.ts";
 import type { Clock } from "../net/clock.ts";
 import type { LocalSockets, Network, OptOutList } from "../net/network.ts";
 import type { SendGate } from "../net/send_gate.ts";
@@ -220,7 +225,7 @@ export class SimulatedNetwork implements Network {
   addFleet(plan: SimulatedFleetPlan): readonly ManifestEntry[] {
     const hosts = drawPlan(plan);
     for (const host of hosts) this.#add(host);
-    return entriesOf(hosts);
+    return manifestEntries(hosts);
   }
 
   /** Removes a server from the network. Packets to the server then get no reply. */
@@ -266,7 +271,9 @@ function interfaceOf(text: string): Deno.NetworkInterfaceInfo {
   throw new InputError(`Cannot use local "${text}": it must be like 192.168.1.2/24`);
 }
 
-function identityOf(status: NonNullable<SimulatedServerPlan["status"]>): Partial<ServerIdentity> {
+function identityOf(
+  status: NonNullable<SimulatedServerPlan["status"]>,
+): Partial<SimulatedIdentity> {
   const { name, version, players_max, map, players } = status;
   const online = status.players_online ?? players?.length;
   const motd = name == null ? undefined : { text: name, plain: name };

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ManifestEntry } from "../fleet/manifest.ts";
-import { entriesOf } from "../fleet/simulate/draw_fleet.ts";
+import { manifestEntries } from "../fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../fleet/simulate/open_fleet.ts";
 import { systemClock } from "../net/clock.ts";
 import { drawPlan, type SimulatedFleetPlan } from "./simulated_network.ts";
@@ -40,7 +40,7 @@ export async function startFleet(plan: SimulatedFleetPlan): Promise<StartedFleet
   const hosts = drawPlan(plan);
   const fleet = await openFleet(hosts, { clock: systemClock, seed: plan.seed ?? 1 });
   return {
-    servers: entriesOf(hosts),
+    servers: manifestEntries(hosts),
     [Symbol.asyncDispose]: () => fleet[Symbol.asyncDispose](),
   };
 }

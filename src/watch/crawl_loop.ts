@@ -4,11 +4,11 @@
  *
  * @module
  */
+import { DAY_MS } from "../core/quantities.ts";
 import {
   changeRate,
-  DAY_MS,
   jitterOf,
-  type KnownState,
+  type LastProbe,
   MIN_REPROBE_MS,
   type RecentYield,
   reprobeMs,
@@ -251,7 +251,7 @@ function confirmations({ server, misses }: Turn): number {
  *
  * @param now Unix milliseconds.
  */
-export function freshnessOf(states: readonly KnownState[], now: number): Freshness {
+export function freshnessOf(states: readonly LastProbe[], now: number): Freshness {
   const ages = Float64Array.from(states, ({ probedAt }) => Math.max(0, now - probedAt)).sort();
   const sum = states.reduce((all, state) => all + unchangedChance(state, now), 0);
   const at = (share: number) => ages.at(Math.floor(share * ages.length)) ?? 0;

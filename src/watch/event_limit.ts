@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { HOUR_MS, limitedEvent, limitedParts } from "../store/events/event_limits.ts";
+import { HOUR_MS } from "../core/quantities.ts";
+import { limitedEvent, limitedParts } from "../store/events/event_limits.ts";
 import { isWatcherEvent, type WatchEvent } from "../store/events/watch_event.ts";
 
 /**

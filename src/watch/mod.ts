@@ -10,7 +10,7 @@ export type {
   WebhookKey,
   WebhookPosition,
 } from "../store/events/webhook_position.ts";
-export type { KnownState } from "../discovery/freshness.ts";
+export type { LastProbe } from "../discovery/freshness.ts";
 export { withEventLimit } from "./event_limit.ts";
 export * from "./journal.ts";
 export * from "./pending_events.ts";

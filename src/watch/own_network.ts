@@ -26,7 +26,7 @@ const FAST_RECHECKS = 24;
 const MAX_RECHECK_MS = 600_000;
 
 /** Whether the watch reaches its servers; `checking`: not yet known. */
-export type NetworkState = "online" | "checking" | "offline";
+export type Reachability = "online" | "checking" | "offline";
 
 /** A failed poll of a server. */
 export interface FailedPoll {
@@ -36,7 +36,7 @@ export interface FailedPoll {
   readonly at: number;
 }
 
-/** Options of {@linkcode OwnNetwork}. */
+/** Options of {@linkcode WatchNetwork}. */
 export interface OwnNetworkOptions {
   /** The clock of the watch. */
   readonly clock: Clock;
@@ -86,8 +86,8 @@ interface Check {
 }
 
 /** The state of the watch's own network, as far as polls show it. */
-export class OwnNetwork {
-  #state: NetworkState = "online";
+export class WatchNetwork {
+  #state: Reachability = "online";
   /** The servers that are online, in the order of their last replies. */
   readonly #responding = new Set<WatchedServer>();
   /** When the first failed poll in a row of each server ended, milliseconds of the clock. */
@@ -120,7 +120,7 @@ export class OwnNetwork {
   }
 
   /** Whether the watch reaches its servers. */
-  get state(): NetworkState {
+  get state(): Reachability {
     return this.#state;
   }
 

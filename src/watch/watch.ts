@@ -12,7 +12,7 @@ import {
   type WatcherEvent,
   type WatcherEventBody,
 } from "../store/events/watch_event.ts";
-import { type FailedPoll, OwnNetwork } from "./own_network.ts";
+import { type FailedPoll, WatchNetwork } from "./own_network.ts";
 import {
   firstPollsMs,
   type Next,
@@ -123,7 +123,7 @@ export function pollProgress(
 export async function pollServers(options: PollingSetup): Promise<void> {
   const { servers, rules, clock, signal, spreadMs, pool, counts, random } = options;
   const { intervalMs, isCrawl } = rules;
-  const network: OwnNetwork = new OwnNetwork({
+  const network: WatchNetwork = new WatchNetwork({
     clock,
     ...{ intervalMs, isCrawl },
     pollCanaries: (canaries) => loop.pollCanaries(canaries),
@@ -161,7 +161,7 @@ export async function pollServers(options: PollingSetup): Promise<void> {
 async function poll(
   server: WatchedServer,
   dueAt: number,
-  network: OwnNetwork,
+  network: WatchNetwork,
   options: PollingSetup,
 ): Promise<Next> {
   const { clock, counts, signal, onEvent, onPolled, onPoll, optedOut, onOptOut } = options;
@@ -205,7 +205,7 @@ function countFailure({ server, at }: FailedPoll, { onEvent, onPolled }: Polling
 
 function drop(
   server: WatchedServer,
-  network: OwnNetwork,
+  network: WatchNetwork,
   { clock, onEvent }: PollingSetup,
 ): "dropped" {
   network.remove(server);

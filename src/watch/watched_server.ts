@@ -23,8 +23,8 @@ import {
   type ServerEvent,
   type WatchEvent,
 } from "../store/events/watch_event.ts";
-import type { Outage } from "../store/writers/polls.ts";
-import type { KnownState } from "../discovery/freshness.ts";
+import type { MissedPolls } from "../store/writers/polls.ts";
+import type { LastProbe } from "../discovery/freshness.ts";
 
 /** Poll interval and limits of a watch. */
 export interface WatchRules {
@@ -192,7 +192,7 @@ export class WatchedServer {
   }
 
   /** The state of the server at its last poll that counted. A server that was never probed is long overdue. */
-  get known(): KnownState {
+  get known(): LastProbe {
     const { online: isOnline, probedAt } = this;
     const online = isOnline === true;
     return {
@@ -219,7 +219,7 @@ export class WatchedServer {
    * The failed polls in a row because of which the watch considers the server offline; `undefined`: the
    * watch does not consider it so.
    */
-  get outage(): Outage | undefined {
+  get outage(): MissedPolls | undefined {
     const [{ misses, online }, since] = [this, this.#unresponsiveSince];
     if (online !== false || since === undefined) return undefined;
     return { misses, since, decisiveSince: this.#missedAt[0] };

@@ -1,7 +1,7 @@
 /** Filters, sort orders and pages of the list of servers, and the map, by mouse and by keyboard. */
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { type Place, placeOf } from "../../src/web/browser/hilbert.ts";
+import { type Point, pointAt } from "../../src/web/browser/hilbert.ts";
 import { inFolder } from "../app/resume/stopped_programs.ts";
 import { LOOKS, Visit, withBrowser } from "./browser.ts";
 import { succeed, withDashboard, withFleet } from "./served.ts";
@@ -91,13 +91,13 @@ async function untilDrawn(page: Page): Promise<void> {
 }
 
 /** Where a network is on the map of its square: 127.85.0.0 on those of 0.0.0.0/0, 127.0.0.0/8. */
-function placeIn(prefix: 0 | 8 | 16, address: number): Place {
-  const { x, y } = placeOf(Math.floor(address / 2 ** (16 - prefix)), (prefix + 16) / 2);
+function placeIn(prefix: 0 | 8 | 16, address: number): Point {
+  const { x, y } = pointAt(Math.floor(address / 2 ** (16 - prefix)), (prefix + 16) / 2);
   return { x: x % 256, y: y % 256 };
 }
 
 /** Moves the chosen cell by the arrow keys. */
-async function press(page: Page, from: Place, to: Place): Promise<void> {
+async function press(page: Page, from: Point, to: Point): Promise<void> {
   for (
     const [distance, forth, back] of [
       [to.x - from.x, "ArrowRight", "ArrowLeft"],
@@ -139,7 +139,7 @@ async function mapByKeyboard(visit: Visit): Promise<void> {
 }
 
 /** The middle of a cell on the screen. */
-async function middle(page: Page, { x, y }: Place): Promise<Place> {
+async function middle(page: Page, { x, y }: Point): Promise<Point> {
   const box = (await page.locator("canvas").boundingBox())!;
   return { x: box.x + (x + 0.5) / 256 * box.width, y: box.y + (y + 0.5) / 256 * box.height };
 }

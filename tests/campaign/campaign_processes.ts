@@ -12,7 +12,7 @@ import {
 } from "../../src/campaign/lease_value.ts";
 import { formatAddress } from "../../src/core/address.ts";
 import { readLeases } from "../../src/campaign/stored_leases.ts";
-import { leaseKeys, LEASES, RESULTS, TASKS } from "../../src/campaign/names.ts";
+import { LEASE_BUCKET, leaseKeys, RESULTS, TASKS } from "../../src/campaign/names.ts";
 import { parseManifest } from "../../src/fleet/manifest.ts";
 import { finish, run, start } from "../cli/program.ts";
 import type { Server } from "../postgres/server.ts";
@@ -137,7 +137,7 @@ export class Campaign implements AsyncDisposable {
    * recorded when the worker before has sent none for too long.
    */
   async #watchLeases(): Promise<void> {
-    const subject = `$KV.${LEASES}.lease.${this.plan.name}.*`;
+    const subject = `$KV.${LEASE_BUCKET}.lease.${this.plan.name}.*`;
     const last = new Map<number, LeaseValue>();
     const refused = new Map<number, LeaseUpdate[]>();
     for await (const message of subscribeRaw(this.servers.map(({ url }) => url), subject)) {
@@ -213,7 +213,7 @@ export class Campaign implements AsyncDisposable {
 
   /** Makes a part look as if it had failed five times. */
   async poison(part: number): Promise<void> {
-    const bucket = await this.broker.bucket(LEASES);
+    const bucket = await this.broker.bucket(LEASE_BUCKET);
     const value = {
       ...UNTAKEN,
       worker: POISON,
@@ -232,7 +232,7 @@ export class Campaign implements AsyncDisposable {
       permissions: ["--allow-net"],
     });
     this.#workers.push({ name: formatAddress(source), child, output: outputOf(child) });
-    const bucket = await this.broker.bucket(LEASES);
+    const bucket = await this.broker.bucket(LEASE_BUCKET);
     for await (const { key } of await bucket.watch({ key: "worker.*" })) {
       const id = key.slice("worker.".length);
       if ([...this.sources.values()].includes(id)) continue;

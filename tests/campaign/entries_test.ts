@@ -1,6 +1,6 @@
 /** Covers src/campaign/entries.ts: what a broken or hostile worker writes stops no command. */
 import { assertEquals } from "@std/assert";
-import { LEASES } from "../../src/campaign/names.ts";
+import { LEASE_BUCKET } from "../../src/campaign/names.ts";
 import { connectBroker } from "../../src/campaign/nats/connection.ts";
 import { run, SCAN } from "../cli/program.ts";
 import { deepJson } from "./deep_json.ts";
@@ -21,7 +21,7 @@ natsTest("bad entries of workers are reported and skipped, and stop no command",
   const submit = ["submit", "127.1.0.0/23", "--name", "lab", "--parts", "2", "--seed", "1"];
   assertEquals((await campaign(...submit)).code, 0);
   await using broker = await connectBroker({ nats: server.url }, "test");
-  const bucket = await broker.bucket(LEASES);
+  const bucket = await broker.bucket(LEASE_BUCKET);
   const deep = deepJson(9000);
   const poisoned = {
     ...{ state: "poisoned", worker: "w1", tries: 5, at: 1, marks: null, rate: 0 },

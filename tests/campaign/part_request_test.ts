@@ -12,7 +12,7 @@ import {
 import { formatSpec, parseSpec, type Spec, specOf } from "../../src/campaign/spec.ts";
 import { formatEndpoint, parseAddress } from "../../src/core/address.ts";
 import { InputError } from "../../src/core/errors.ts";
-import { contextOf } from "../../src/library/common_options.ts";
+import { callContext } from "../../src/library/common_options.ts";
 import { givenOptions } from "../../src/library/given_options.ts";
 import type { ScanOptions } from "../../src/library/scan_options.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
@@ -26,7 +26,7 @@ const WORDS = ["10.0.0.0/21", "10.9.0.5:7777", "fd00::1"];
 
 function contextFor(network: SimulatedNetwork): ScanContext {
   return {
-    ...contextOf("scan", { network }),
+    ...callContext("scan", { network }),
     program: "1.0.0",
     takesRows: true,
     writeRows: () => Promise.resolve(0),

@@ -2,7 +2,7 @@
 import { headers, type NatsConnection } from "npm:@nats-io/transport-node@3.4.0";
 import { assertEquals } from "@std/assert";
 import type { Broker } from "../../src/campaign/nats/connection.ts";
-import { CONTROL, OPT_OUTS } from "../../src/campaign/names.ts";
+import { CONTROL_BUCKET, OPT_OUT_BUCKET } from "../../src/campaign/names.ts";
 import {
   ensureResultConsumer,
   ensureTaskConsumer,
@@ -135,8 +135,8 @@ function observer({ js, jsm, bucket }: Broker) {
     );
     const { num_ack_pending } = await jsm.consumers.info("BS_TASKS", "work-lab");
     const entries = [
-      await (await bucket(CONTROL)).get("campaign.lab"),
-      await (await bucket(OPT_OUTS)).get("0a000001"),
+      await (await bucket(CONTROL_BUCKET)).get("campaign.lab"),
+      await (await bucket(OPT_OUT_BUCKET)).get("0a000001"),
     ];
     const values = entries.map((entry) => entry?.string());
     return { got: acks.map(({ seq }) => seq - round), delivered: num_ack_pending, values };
@@ -151,8 +151,8 @@ natsTest(
     await ensureTopology(submitter, { replicas: 1, resultsLimit: 2 ** 26 });
     await ensureTaskConsumer(submitter, "lab", { ackWaitMs: 30_000, maxRunning: 9 });
     for (const task of ["a", "b"]) await submitter.js.publish("bs.tasks.lab", task);
-    await (await submitter.bucket(CONTROL)).put("campaign.lab", "{}");
-    await (await submitter.bucket(OPT_OUTS)).put("0a000001", "{}");
+    await (await submitter.bucket(CONTROL_BUCKET)).put("campaign.lab", "{}");
+    await (await submitter.bucket(OPT_OUT_BUCKET)).put("0a000001", "{}");
     const observe = observer(submitter);
     const before = await observe();
     const places = [

@@ -1,5 +1,5 @@
 /** The tasks of a campaign, of which workers get only as many as the steps of a test need. */
-import { campaignKey, CONTROL, TASKS, taskSubject } from "../../src/campaign/names.ts";
+import { campaignKey, CONTROL_BUCKET, TASKS, taskSubject } from "../../src/campaign/names.ts";
 import type { CampaignEntry } from "../../src/campaign/control.ts";
 import type { Broker } from "../../src/campaign/nats/connection.ts";
 import { queueTasks } from "../../src/campaign/tasks.ts";
@@ -45,7 +45,7 @@ export class WithheldTasks {
 /** The entry of a campaign, as NATS stores it. Repeats the request while NATS does not reply. */
 export async function entryOf(broker: Broker, campaign: string): Promise<CampaignEntry> {
   for (;;) {
-    const bucket = await broker.bucket(CONTROL).catch(() => undefined);
+    const bucket = await broker.bucket(CONTROL_BUCKET).catch(() => undefined);
     const entry = await bucket?.get(campaignKey(campaign)).catch(() => undefined);
     if (entry === null) throw new Error(`there is no campaign ${campaign}`);
     if (entry !== undefined) return JSON.parse(entry.string());

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import {
   compareHosts,
   endpointKey,
-  endpointOf,
+  endpointOfKey,
   family,
   formatAddress,
   formatEndpoint,
@@ -114,7 +114,7 @@ Deno.test("endpointKey() differs for all endpoints of both families", () => {
   const endpoints = [[0, 1], [0, 2], [1, 1], [0xffffffff, 65535], [0n, 1], [1n, 1], [1n, 2]]
     .map(([address, port]) => ({ address, port: Number(port) }));
   const keys = endpoints.map(endpointKey);
-  assertEquals(keys.map(endpointOf), endpoints);
+  assertEquals(keys.map(endpointOfKey), endpoints);
   assertEquals(new Set(keys).size, keys.length);
   assert(keys.filter((key) => typeof key === "number").every(Number.isSafeInteger));
   assertEquals(endpointKey({ address: 5n, port: 6 }), endpointKey({ address: 5n, port: 6 }));

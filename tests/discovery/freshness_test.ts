@@ -1,9 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { DAY_MS } from "../../src/core/quantities.ts";
 import {
   changeRate,
-  DAY_MS,
   jitterOf,
-  type KnownState,
+  type LastProbe,
   overdue,
   PRIOR_SCALE,
   RecentYield,
@@ -13,7 +13,7 @@ import {
 } from "../../src/discovery/freshness.ts";
 
 /** A server that was in its state for a number of half-days when it was probed at time 0. */
-function aged(online: boolean, halfDays: number): KnownState {
+function aged(online: boolean, halfDays: number): LastProbe {
   return { online, since: -halfDays * DAY_MS / 2, probedAt: 0 };
 }
 
@@ -80,7 +80,7 @@ Deno.test("the time between two probes is from 10 minutes to 30 days, and jitter
 });
 
 Deno.test("servers that change more often are overdue earlier", () => {
-  const at = (state: KnownState) => overdue(state, { now: DAY_MS, scale: PRIOR_SCALE, jitter: 1 });
+  const at = (state: LastProbe) => overdue(state, { now: DAY_MS, scale: PRIOR_SCALE, jitter: 1 });
   assert(at(aged(true, 1)) > at(aged(true, 10)));
   assert(at(aged(true, 60)) > at(aged(false, 60)));
   assertAlmostEquals(at({ ...aged(true, 5), probedAt: DAY_MS }), 0);

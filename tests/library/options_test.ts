@@ -4,7 +4,7 @@
  * Covers src/library/.
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { camelCase, programName } from "../../src/app/options/option.ts";
+import { camelCase, propertyName } from "../../src/app/options/option.ts";
 import { optionsOf, type ProgramNamesOf } from "../../src/app/options/option_table.ts";
 import { readOptions } from "../../src/app/options/read_options.ts";
 import { InputError } from "../../src/core/errors.ts";
@@ -214,7 +214,9 @@ for (const [command, each] of COMMANDS) {
       const { options: expected } = readCommandLine(command, ["10.0.0.1", ...paths]);
       assertEquals(fromProgram(command, options), expected, JSON.stringify(options));
     }
-    const all = optionsOf(command).filter(({ forPrograms = true }) => forPrograms).map(programName);
+    const all = optionsOf(command).filter(({ forPrograms = true }) => forPrograms).map(
+      propertyName,
+    );
     assertEquals(all.filter((name) => !named.has(name)), []);
   });
 }

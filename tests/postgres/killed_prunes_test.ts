@@ -1,11 +1,12 @@
 /** Two prunes of one database at once, which are killed again and again: what is left is the same as after one. */
 import { assertEquals } from "@std/assert";
+import { DAY_MS, HOUR_MS } from "../../src/core/quantities.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { writeObservations } from "../../src/store/writers/observation_rows.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../../src/store/uptime/rollup_hours.ts";
+import { periodStart } from "../../src/store/uptime/rollup_hours.ts";
 import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
 import { finish, run, start, until } from "../cli/program.ts";
 import { all, connect, postgresTest, SERVER, withPostgres } from "../store/databases.ts";
@@ -13,7 +14,7 @@ import { record, watchId } from "../store/records.ts";
 
 const DAYS = 4;
 /** The end of the watch: its observations are reduced to one per day, but for the last three hours. */
-const END = startOf(Date.now(), DAY_MS) - 2 * DAY_MS;
+const END = periodStart(Date.now(), DAY_MS) - 2 * DAY_MS;
 const SERVERS = [1, 2, 3];
 const TABLES = ["rollups", "rollup_totals", "server_uptime", "observations", "dirty_hours"];
 const permissions = ["--allow-net", "--allow-read", "--allow-write", "--allow-env"];

@@ -5,9 +5,9 @@ import { audit, type AuditRules } from "../../src/fleet/judge/audit.ts";
 import type { Faults } from "../../src/fleet/simulate/network/faults.ts";
 import {
   drawFleet,
-  entriesOf,
   type FleetHost,
   type FleetPlan,
+  manifestEntries,
 } from "../../src/fleet/simulate/draw_fleet.ts";
 import { Random } from "../../src/fleet/random.ts";
 import { type RowsVerdict, verifyAgainstManifest } from "../../src/fleet/judge/verify_rows.ts";
@@ -27,7 +27,7 @@ import type {
   ScanSetup,
   ScanTargets,
 } from "../../src/scan/setup/scan_setup.ts";
-import { runScan } from "../../src/scan/scan.ts";
+import { runSetup } from "../../src/scan/scan.ts";
 import { newState, type ScanState } from "../../src/scan/setup/scan_state.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
 import type { Mark } from "../../src/sweep/mark_history.ts";
@@ -212,7 +212,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     addresses: new Parts(compose([inclusion], exclusions), count, 5).cut(index),
     state,
   });
-  const end = await network.run(runScan(options));
+  const end = await network.run(runSetup(options));
   const knownForSqp = new Set(
     options.targets.known?.filter(({ protocols }) =>
       leadProtocol(new Set(protocols), PROTOCOLS)?.name === "sqp"
@@ -228,7 +228,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     verify: options.interviews.verify,
   };
   const verdict = verifyAgainstManifest(
-    entriesOf(hosts),
+    manifestEntries(hosts),
     sink.rows,
     selection,
     "ndjson",

@@ -1,7 +1,7 @@
 /** Records for tests of stores: ordinary ones, and hostile texts. */
 import { emptyRecord, type ServerRecord } from "../../src/core/record.ts";
 import type { ServerToForget } from "../../src/store/forget/forget_servers.ts";
-import { keysOf } from "../../src/store/forget/tombstones.ts";
+import { tombstoneKeys } from "../../src/store/forget/tombstones.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 
 /** The identity of a scan of the tests. */
@@ -26,7 +26,7 @@ export function record(port: number, rest: Partial<ServerRecord> = {}): ServerRe
 /** A server to forget, with the id of its row. */
 export function forgettable(one: ServerRecord, id?: number): ServerToForget {
   const identity = identityOf(one)!;
-  return { id, key: identity.key, keys: keysOf(identity) };
+  return { id, key: identity.key, keys: tombstoneKeys(identity) };
 }
 
 /** Hostile texts: control characters, lone surrogates, SQL. */

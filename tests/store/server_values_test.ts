@@ -13,7 +13,7 @@ import {
   storableUuid,
   versionKey,
 } from "../../src/store/rows/stored_values.ts";
-import { hashOf } from "../../src/store/rows/content_hash.ts";
+import { contentHash } from "../../src/store/rows/content_hash.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { SERVER_COLUMNS, serverValues } from "../../src/store/rows/server_values.ts";
 import { fieldOf, type ListedRecord, recordOf } from "../../src/store/rows/stored_record.ts";
@@ -42,7 +42,7 @@ function rowOf(one: ServerRecord): Row {
   };
 }
 
-const contentHash = (one: ServerRecord) => String(rowOf(one).content);
+const storedHash = (one: ServerRecord) => String(rowOf(one).content);
 
 Deno.test("a record is unchanged after conversion to columns and back", () => {
   const whole = (text: string) => text.replaceAll("\0", "");
@@ -105,10 +105,10 @@ Deno.test("counts that do not fit into 32 bits are clamped and flagged, and othe
 });
 
 Deno.test("the content hash covers what a server publishes, except its players", () => {
-  const hash = contentHash(record(7));
+  const hash = storedHash(record(7));
   assertEquals(hash.length, 16);
   const same = { players_online: 49, players: ["Ann"], latency_ms: 3, seen_at: 8, scan_id: "x" };
-  assertEquals(contentHash(record(7, same)), hash);
+  assertEquals(storedHash(record(7, same)), hash);
   const others: Partial<ServerRecord>[] = [
     { motd: "§aServer 8" },
     { motd: "" },
@@ -122,9 +122,9 @@ Deno.test("the content hash covers what a server publishes, except its players",
     { joinable: true },
     { protocols: ["raknet"] },
   ];
-  const hashes = others.map((one) => contentHash(record(7, one)));
+  const hashes = others.map((one) => storedHash(record(7, one)));
   assertEquals(new Set([hash, ...hashes]).size, others.length + 1);
-  assertNotEquals(contentHash(record(7, { version: "a" })), contentHash(record(7, { map: "a" })));
+  assertNotEquals(storedHash(record(7, { version: "a" })), storedHash(record(7, { map: "a" })));
 });
 
 Deno.test("a change of one character, at any position, changes the content hash", () => {
@@ -139,8 +139,8 @@ Deno.test("a change of one character, at any position, changes the content hash"
         const changed = text.slice(0, place) + other + text.slice(place + 1);
         if (changed === text) return;
         assertNotEquals(
-          contentHash(record(7, { motd: text })),
-          contentHash(record(7, { motd: changed })),
+          storedHash(record(7, { motd: text })),
+          storedHash(record(7, { motd: changed })),
         );
       },
     ),
@@ -149,7 +149,7 @@ Deno.test("a change of one character, at any position, changes the content hash"
   const hashes = new Set(
     Array.from(
       { length: 50_000 },
-      (_, i) => contentHash(record(7, { motd: String.fromCharCode(1 + i % 250, 1 + i / 250) })),
+      (_, i) => storedHash(record(7, { motd: String.fromCharCode(1 + i % 250, 1 + i / 250) })),
     ),
   );
   assertEquals(hashes.size, 50_000);
@@ -164,7 +164,7 @@ Deno.test("texts of each length that differ in one unit, or in the number of uni
         (_, i) => i.toString(2).padStart(length, "0").slice(-length || 2),
       ),
   ).flat();
-  const hashes = new Set(texts.map((text) => hashOf(text.replaceAll("0", "\0"))));
+  const hashes = new Set(texts.map((text) => contentHash(text.replaceAll("0", "\0"))));
   assertEquals(hashes.size, new Set(texts).size);
 });
 
@@ -181,7 +181,7 @@ Deno.test("the content hash differs between unknown and empty values, and betwee
     )
   );
   const distinct = new Set(records.map((one) => JSON.stringify(names.map((name) => one[name]))));
-  for (const one of records) hashes.add(contentHash(one));
+  for (const one of records) hashes.add(storedHash(one));
   assertEquals(hashes.size, distinct.size);
 });
 

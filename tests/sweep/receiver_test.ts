@@ -8,9 +8,9 @@ import * as sqp from "../../src/protocols/sqp/mod.ts";
 import { Stamp } from "../../src/net/socket.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import type { Sighting } from "../../src/core/record.ts";
-import { decodeReply, firstReplyOf } from "../../src/inspect/protocol_reply.ts";
+import { decodeRawReply, firstReplyOf } from "../../src/inspect/protocol_reply.ts";
 import { FloodingHosts, noFloods } from "../../src/sweep/flooding_hosts.ts";
-import { Receiver, type ReceiverOptions } from "../../src/sweep/receiver.ts";
+import { type ReceiverOptions, ReplyReceiver } from "../../src/sweep/receiver.ts";
 import { noReplies } from "../../src/sweep/reply_counts.ts";
 import { stampClock } from "../../src/sweep/probe_kind.ts";
 import { Responders } from "../../src/sweep/responders.ts";
@@ -34,7 +34,7 @@ function sight(
   const sightings: Sighting[] = [];
   let time = begun;
   const tokens = new Tokens(KEY);
-  const receiver = new Receiver({
+  const receiver = new ReplyReceiver({
     kinds: [{ protocol: "raknet", probe: probe!, kind: 0 }],
     tokens,
     targets: { has: () => true, hasHost: () => true },
@@ -70,7 +70,7 @@ Deno.test("a sighting keeps its reply, decoded or not, when the socket's buffer 
   assertEquals(asked, [0x1c, ENDPOINT]);
   assertEquals([deferred.status, deferred.raw], [undefined, decoded.raw]);
   const { name: protocol } = PROTOCOLS[0];
-  const reply = decodeReply({ protocol, raw: deferred.raw! }, PROTOCOLS);
+  const reply = decodeRawReply({ protocol, raw: deferred.raw! }, PROTOCOLS);
   assertEquals(firstReplyOf(decoded, PROTOCOLS), reply);
   assertEquals(reply.statement.columns.motd, "A");
 });
@@ -80,7 +80,7 @@ Deno.test("replies that repeat the token and become no sighting are searched for
   const clock = new FakeNetwork(1);
   const tokens = new Tokens(KEY);
   let suppresses = true;
-  const receiver = new Receiver({
+  const receiver = new ReplyReceiver({
     kinds: [{ protocol: "raknet", probe: probe!, kind: 0 }],
     tokens,
     targets: { has: ({ port }) => port !== 1, hasHost: () => true },
@@ -136,7 +136,7 @@ Deno.test("without a free hold, endpoints wait only in a protocol that echoes no
     const floods = new FloodingHosts(1, noFloods());
     const [sighted, waiting]: [Sighting[], Sighting[]] = [[], []];
     const time = { now: () => 5, wall: () => 5, after: () => () => {} };
-    const receiver = new Receiver({
+    const receiver = new ReplyReceiver({
       kinds: [{
         protocol: name,
         probe: PROTOCOLS.find((one) => one.name === name)!.probe!,

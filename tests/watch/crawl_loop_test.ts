@@ -1,6 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { DAY_MS } from "../../src/core/quantities.ts";
 import { emptyRecord } from "../../src/core/record.ts";
-import { DAY_MS, RecentYield } from "../../src/discovery/freshness.ts";
+import { RecentYield } from "../../src/discovery/freshness.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { CrawlLoop, type CrawlOptions, freshnessOf } from "../../src/watch/crawl_loop.ts";

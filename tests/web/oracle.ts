@@ -1,6 +1,6 @@
 /** Servers for tests of the dashboard's data, and the expected answers, computed from rows in memory. */
 import { compareVersions } from "../../src/classify/game_versions.ts";
-import type { Place } from "../../src/app/geoip/places.ts";
+import type { GeoipValues } from "../../src/app/geoip/places.ts";
 import { parseAddress } from "../../src/core/address.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../src/store/rows/stored_record.ts";
@@ -13,7 +13,7 @@ import type {
   FacetValue,
   ListedServer,
 } from "../../src/web/queries/dashboard_data.ts";
-import { networkOf } from "../../src/store/queries/filters.ts";
+import { parseNetwork } from "../../src/store/queries/filters.ts";
 import { NASTY, record } from "../store/records.ts";
 
 /** Number of ordinary servers. */
@@ -58,7 +58,7 @@ export async function fillServers(database: Database): Promise<void> {
 }
 
 /** A place for some of the addresses. */
-export function placeOf(host: string): Place {
+export function placeOf(host: string): GeoipValues {
   const end = host.charCodeAt(host.length - 1) + host.length;
   return end % 4 === 0
     ? { country: null, asn: null, operator: null }
@@ -68,7 +68,7 @@ export function placeOf(host: string): Place {
 /** All servers of a database, as pages show them. */
 export async function everyServer(
   database: Database,
-  places: (host: string) => Place,
+  places: (host: string) => GeoipValues,
 ): Promise<ListedServer[]> {
   const rows = await database.rows(
     `select ${RECORD_COLUMNS}, s.id as id, ${
@@ -148,7 +148,7 @@ const CHECKS: Checks = {
   protocol: (one, all) => all.some((text) => one.protocols.includes(text)),
   port: (one, all) => all.includes(one.port),
   network: (one, all) =>
-    all.map(networkOf).some(({ start, end }) => {
+    all.map(parseNetwork).some(({ start, end }) => {
       const address = parseAddress(one.host)!;
       return typeof address === typeof start && address >= start && address < end;
     }),

@@ -26,7 +26,7 @@ const SHARED: readonly string[] = [
  * @param ranges The targets.
  * @throws InputError for targets that cannot be used, and without a permission that they need.
  */
-export async function prepareDiscovery(
+export async function prepareRound(
   { options: { names }, perDay, secret, context }: CrawlRequest,
   ranges: readonly string[],
   { network, optOuts }: Pick<PreparedWatch, "network" | "optOuts">,

@@ -5,8 +5,8 @@
  */
 import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import { countOf, withCommas } from "../../core/quantities.ts";
-import { DAY_MS, RecentYield } from "../../discovery/freshness.ts";
+import { countOf, DAY_MS, withCommas } from "../../core/quantities.ts";
+import { RecentYield } from "../../discovery/freshness.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import { readStore } from "../../store/open_store.ts";
 import { allEndpoints } from "../../store/server_queries.ts";
@@ -17,7 +17,7 @@ import { connectionEnvironment } from "../options/connection_environment.ts";
 import { userPath } from "../environment.ts";
 import { type PreparedWatch, prepareWatch } from "../watch/prepare_watch.ts";
 import type { PreparedScan } from "../scan/prepare_scan.ts";
-import { prepareDiscovery } from "./discovery_scan.ts";
+import { prepareRound } from "./discovery_scan.ts";
 import { crawlPath, readCrawlFile } from "./crawl_file.ts";
 import type { CrawlRequest } from "./read_crawl.ts";
 
@@ -83,7 +83,7 @@ function noteRate(
 
 /** Checks the targets of discovery; returns its limits. */
 async function limitsOf(request: CrawlRequest, ranges: readonly string[], polls: PreparedWatch) {
-  const { scan } = await prepareDiscovery(request, ranges, polls);
+  const { scan } = await prepareRound(request, ranges, polls);
   return scan.limits;
 }
 

@@ -17,7 +17,7 @@ import { runPreparedScan } from "../scan/run_scan.ts";
 import { runPreparedWatch, type WatchResult } from "../watch/run_watch.ts";
 import { writeCrawlFile } from "./crawl_file.ts";
 import { DiscoveryRounds } from "./discovery_rounds.ts";
-import { prepareDiscovery } from "./discovery_scan.ts";
+import { prepareRound } from "./discovery_scan.ts";
 import { NewServers } from "./new_servers.ts";
 import type { PreparedCrawl } from "./prepare_crawl.ts";
 
@@ -73,7 +73,7 @@ export async function runPreparedCrawl(
     ...{ recentYield, clock, signal, minProbes: perDay * PASS_PART, onPass: save },
     report: (line) => warn(`blocksweep: ${line}`),
     run: async (beforePass) => {
-      const { scan, writes } = await prepareDiscovery(crawl, crawl.ranges, polls);
+      const { scan, writes } = await prepareRound(crawl, crawl.ranges, polls);
       const onStart = (started: ScanControls) => {
         controls = started;
       };

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
+import { fileIdentity, pathChangeOf } from "../../sinks/file_identity.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { userPath } from "../environment.ts";
 
@@ -17,7 +17,7 @@ export type FileChange = () => Promise<string | undefined>;
  */
 export async function fileChangeOf({ postgres, file }: DatabaseLocation): Promise<FileChange> {
   const path = userPath(file);
-  const opened = postgres === undefined ? await identityOf(path) : undefined;
+  const opened = postgres === undefined ? await fileIdentity(path) : undefined;
   return async () => opened && await pathChangeOf(path, opened);
 }
 

@@ -14,7 +14,7 @@ import {
   type ServerToForget,
   writeTombstones,
 } from "../../store/forget/forget_servers.ts";
-import { keysOf } from "../../store/forget/tombstones.ts";
+import { tombstoneKeys } from "../../store/forget/tombstones.ts";
 import { countObservations } from "../../store/history_queries.ts";
 import { identityOf, type ServerName } from "../../store/rows/identity.ts";
 import { reason } from "../environment.ts";
@@ -25,7 +25,7 @@ import { type FileSearch, forgetInFiles, type ForgottenInFile } from "./forget_i
 const PAUSE_MS = 10;
 
 /** A server to forget, and the number of its observations. */
-export interface FoundServer extends ServerToForget {
+export interface CountedServerToForget extends ServerToForget {
   /** Number of observations. */
   readonly observations: number;
 }
@@ -47,7 +47,7 @@ export interface WantedServers {
 export async function findServersToForget(
   database: Database,
   { names, optedOut }: WantedServers,
-): Promise<FoundServer[]> {
+): Promise<CountedServerToForget[]> {
   const ids: number[] = [];
   const servers = new Map<string, ServerToForget>();
   for (const word of names) {
@@ -64,7 +64,7 @@ export async function findServersToForget(
   }
   if (optedOut) ids.push(...(await readOptedOutServers(database)).map(({ id }) => id!));
   for (const server of await readSharingServers(database, ids)) servers.set(server.key, server);
-  const found: FoundServer[] = [];
+  const found: CountedServerToForget[] = [];
   for (const server of servers.values()) {
     const { id } = server;
     const observations = id === undefined ? 0 : await countObservations(database, id);
@@ -85,7 +85,7 @@ function unknownServer(
     );
   }
   const identity = identityOf({ host, port, requested_as: null });
-  return { id: undefined, key, keys: identity === undefined ? [key] : keysOf(identity) };
+  return { id: undefined, key, keys: identity === undefined ? [key] : tombstoneKeys(identity) };
 }
 
 /**

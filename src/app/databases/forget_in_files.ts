@@ -5,7 +5,7 @@
  */
 import { nodePath } from "../../core/node_modules.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { keysOf } from "../../store/forget/tombstones.ts";
+import { tombstoneKeys } from "../../store/forget/tombstones.ts";
 import { type IdentifyingFields, identityOf } from "../../store/rows/identity.ts";
 import { EventSpool } from "../../watch/mod.ts";
 import { parseSpool } from "../../watch/webhook/spool_format.ts";
@@ -28,7 +28,7 @@ const SPILL = /^spill-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.\d+\.ndjson$/;
 export interface FileSearch {
   /** The database: files beside it, and in the current folder, are searched. */
   readonly place: DatabaseLocation;
-  /** The keys of the servers, as `keysOf` returns them. */
+  /** The keys of the servers, as `tombstoneKeys` returns them. */
   readonly keys: ReadonlySet<string>;
   /** A spool that the user names. Default: the one that a watch of the database uses. */
   readonly spool: string | undefined;
@@ -60,7 +60,7 @@ function isOf(keys: ReadonlySet<string>, one: IdentifyingFields): boolean {
   if (identity === undefined) return false;
   // An event contains the name of a server, but not the SRV record that led to the server.
   const name = identity.hostname ?? "";
-  return keys.has(name) || keysOf(identity).some((key) => keys.has(key));
+  return keys.has(name) || tombstoneKeys(identity).some((key) => keys.has(key));
 }
 
 /**

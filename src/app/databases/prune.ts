@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { countOf } from "../../core/quantities.ts";
+import { countOf, DAY_MS } from "../../core/quantities.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
@@ -19,7 +19,7 @@ import {
   type Removing,
 } from "../../store/remove_old_rows.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
-import { DAY_MS, startOf } from "../../store/uptime/rollup_hours.ts";
+import { periodStart } from "../../store/uptime/rollup_hours.ts";
 import { rollUp } from "../../store/uptime/roll_up.ts";
 import { lastWatched, removeHours, sealHours } from "../../store/uptime/seal_hours.ts";
 
@@ -100,7 +100,7 @@ async function pruneObservations(
   report: (line: string) => void,
 ): Promise<number> {
   const hourly = await sealHours(database, cuts.hourly);
-  const daily = Math.min(cuts.daily, startOf(hourly, DAY_MS));
+  const daily = Math.min(cuts.daily, periodStart(hourly, DAY_MS));
   await removeHours(database, hourly, between, signal);
   await addMonths(database, database.now());
   const kept = await lastWatched(database);

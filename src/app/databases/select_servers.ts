@@ -10,7 +10,7 @@ import type { Format, Sink } from "../../sinks/sink.ts";
 import { countServers, selectServers, type ServerSelection } from "../../store/server_queries.ts";
 import type { ServerFilters } from "../../store/queries/filters.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
-import type { Place, PlaceLookup } from "../geoip/places.ts";
+import type { GeoipLookup, GeoipValues } from "../geoip/places.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
@@ -20,7 +20,7 @@ import type { SELECTION } from "../options/groups/selection.ts";
 import type { CamelCase } from "../options/option.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { shownVersion } from "../../classify/game_versions.ts";
-import { playersText, type TableColumn, tableOf } from "../outputs/table_format.ts";
+import { playersText, type PrintedColumn, tableFormat } from "../outputs/table_format.ts";
 
 /** The database that a command names first. */
 export function namedPlace(word: string | undefined): DatabaseLocation {
@@ -90,12 +90,12 @@ const BATCH = 500;
  * Writes the selected servers with their places, and reports cells that cannot be read. Returns their
  * number, and when the last of them changed.
  */
-export async function writeServers(
+export async function writeSelectedServers(
   database: Database,
   selection: ServerSelection,
   sinks: readonly Sink[],
   report: (line: string) => void,
-  places: PlaceLookup,
+  places: GeoipLookup,
 ): Promise<{ count: number; latest: number }> {
   let [batch, count, latest]: [ListedRecord[], number, number] = [[], 0, 0];
   const write = async () => {
@@ -162,7 +162,7 @@ export function storedServersTable(
     readonly hasTags?: boolean;
   } = {},
 ): Format {
-  const columns: readonly TableColumn<StoredRecord & Partial<Place>>[] = [
+  const columns: readonly PrintedColumn<StoredRecord & Partial<GeoipValues>>[] = [
     { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },
     {
       title: "STATE",
@@ -194,5 +194,5 @@ export function storedServersTable(
   const shown = columns.filter(({ title }) =>
     title === "TAGS" ? hasTags : hasPlaces || !PLACE_TITLES.includes(title)
   );
-  return tableOf(shown, space);
+  return tableFormat(shown, space);
 }

@@ -9,7 +9,7 @@ import { readReason, userPath } from "../environment.ts";
 import { loadMmdb, MmdbError, type MmdbFile, type MmdbMap, type MmdbValue } from "./mmdb.ts";
 
 /** Country and operator of an address. Each is null if it is unknown. */
-export interface Place {
+export interface GeoipValues {
   /** Two letters, ISO 3166-1. */
   readonly country: string | null;
   /** Number of the autonomous system. */
@@ -19,10 +19,10 @@ export interface Place {
 }
 
 /** Finds country and operator of an address, which is in the form of records. */
-export type PlaceLookup = (host: string) => Place;
+export type GeoipLookup = (host: string) => GeoipValues;
 
 /** The place of an address without `--geoip`. */
-export const UNKNOWN_PLACE: Place = { country: null, asn: null, operator: null };
+export const UNKNOWN_GEOIP: GeoipValues = { country: null, asn: null, operator: null };
 
 /** Files of `--geoip`. */
 export interface GeoipFiles {
@@ -115,21 +115,21 @@ function attributionOf(
 }
 
 /** A function that looks up places: the first file that has a country, and the first with an operator. */
-export async function placeLookup(files: readonly SharedArrayBuffer[]): Promise<PlaceLookup> {
-  if (files.length === 0) return () => UNKNOWN_PLACE;
+export async function placeLookup(files: readonly SharedArrayBuffer[]): Promise<GeoipLookup> {
+  if (files.length === 0) return () => UNKNOWN_GEOIP;
   const lookups = files.map(await loadMmdb()).map(lookupIn);
   return (host) => {
     const address = parseAddress(host.split("%")[0]);
-    if (address === undefined) return UNKNOWN_PLACE;
+    if (address === undefined) return UNKNOWN_GEOIP;
     const places = lookups.map((lookup) => lookup(address));
-    const { asn, operator } = places.find((one) => one.asn !== null) ?? UNKNOWN_PLACE;
+    const { asn, operator } = places.find((one) => one.asn !== null) ?? UNKNOWN_GEOIP;
     return { country: places.find((one) => one.country !== null)?.country ?? null, asn, operator };
   };
 }
 
 /** Looks up places in a file, and keeps those of the last addresses. */
-function lookupIn(file: MmdbFile): (address: Address) => Place {
-  const kept = new Map<Address, Place>();
+function lookupIn(file: MmdbFile): (address: Address) => GeoipValues {
+  const kept = new Map<Address, GeoipValues>();
   return (address) => {
     const known = kept.get(address);
     if (known !== undefined) return known;
@@ -145,8 +145,8 @@ function isMap(value: MmdbValue): value is MmdbMap {
 }
 
 /** The place in a record. Files name their values differently: docs/guide/geoip.md. */
-function placeOf(record: MmdbValue): Place {
-  if (!isMap(record)) return UNKNOWN_PLACE;
+function placeOf(record: MmdbValue): GeoipValues {
+  if (!isMap(record)) return UNKNOWN_GEOIP;
   const asn = asnOf(first(record, ["autonomous_system_number", "asn"]));
   return {
     country: countryOf(record),

@@ -12,11 +12,11 @@ export const TOKEN_FORM = /^[A-Za-z0-9._~+/-]+=*$/;
 /** Whether a request has the token in its header `Authorization`. */
 export function hasBearerToken(headers: HttpRequest["headers"], token: string): boolean {
   const [, given = ""] = /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
-  return isEqual(given, token);
+  return isSameSecret(given, token);
 }
 
 /** Compares two texts in a time that does not depend on where they differ. */
-export function isEqual(a: string, b: string): boolean {
+export function isSameSecret(a: string, b: string): boolean {
   const [first, second] = [a, b].map((text) =>
     nodeCrypto().createHash("sha256").update(text).digest()
   );

@@ -22,7 +22,7 @@ import {
 } from "../../scan/lan/mod.ts";
 import { optOutCheck } from "../../targets/shipped_lists.ts";
 import type { WrittenPorts } from "../../targets/ports.ts";
-import { type CallContext, networkOf } from "../network/call_context.ts";
+import { type CallContext, contextNetwork } from "../network/call_context.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { localNetworks, sweptNetworks } from "./local_networks.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
@@ -46,13 +46,13 @@ export interface PreparedDiscovery extends Pick<DiscoverySetup, "networks" | "po
  *
  * @throws InputError when the machine has no network, and for ports that cannot be used.
  */
-export async function prepareDiscovery(
+export async function prepareLanDiscovery(
   options: OptionsOf<"lan">,
   context: Omit<CallContext, "nameOf">,
 ): Promise<PreparedDiscovery> {
   const { allProtocols, noSweep, optOutFile, quiet } = options;
   const ports = broadcastPorts(options.ports, allProtocols);
-  const network = networkOf(context, optOutFile);
+  const network = contextNetwork(context, optOutFile);
   const interfaces = network.local.interfaces();
   const networks = localNetworks(interfaces);
   const optedOut = await network.optOuts.read();

@@ -11,7 +11,7 @@ import type { WholeResponse } from "../http/http_response.ts";
 import { HttpServer, MAX_CONNECTIONS } from "../http/http_server.ts";
 import { affordableConnections, listenOn } from "../http/listen.ts";
 import { MetricsPage } from "./metrics_page.ts";
-import type { MetricsPlace } from "../settings/metrics_place.ts";
+import type { MetricsAddress } from "../settings/metrics_place.ts";
 import type { Family } from "./prometheus_text.ts";
 
 /** A line about connections that cannot be accepted. */
@@ -36,7 +36,7 @@ export interface MetricsSources {
  * @throws InputError when it cannot listen; Deno.errors.NotCapable.
  */
 export function serveMetrics(
-  { hostname, port }: MetricsPlace,
+  { hostname, port }: MetricsAddress,
   { collect, health, probe }: MetricsSources,
   onTrouble: (reason: string) => void,
   clock: Clock = systemClock,

@@ -6,7 +6,7 @@
 import { systemClock } from "../../net/clock.ts";
 import type { ScanState } from "../../scan/setup/scan_state.ts";
 import { scanHealth } from "./health.ts";
-import type { MetricsPlace } from "../settings/metrics_place.ts";
+import type { MetricsAddress } from "../settings/metrics_place.ts";
 import { metricsTrouble, serveMetrics } from "./metrics_server.ts";
 import { exportFamilies } from "./otlp.ts";
 import { otlpMeter } from "./otlp_meter.ts";
@@ -21,7 +21,7 @@ import { scanFamilies, type WrittenDatabase } from "./scan_metrics.ts";
  * @throws InputError when it cannot listen; Deno.errors.NotCapable.
  */
 export function serveScan(
-  place: MetricsPlace | undefined,
+  place: MetricsAddress | undefined,
   state: ScanState,
   databases: readonly WrittenDatabase[],
   report: (line: string) => void,

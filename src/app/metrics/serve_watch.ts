@@ -12,7 +12,7 @@ import { exportFamilies, otlpHistogram } from "./otlp.ts";
 import { otlpMeter } from "./otlp_meter.ts";
 import { MAX_PROBES, type ProbedWatch, Probes } from "./probe/probes.ts";
 import { areLoopback, familiesOfTargets, ProbeTargets } from "./probe/probe_targets.ts";
-import { ServerInfo } from "./server_info.ts";
+import { ServerInfoSeries } from "./server_info.ts";
 import { DELAY_BOUNDS, type MeasuredWatch, POLL_DELAY, WatchMetrics } from "./watch_metrics.ts";
 import type { ProbeSettings, WatchMetricsSettings } from "./watch_metrics_settings.ts";
 
@@ -46,7 +46,7 @@ export function serveWatch(
   report: (line: string) => void,
 ): WatchServer {
   const { counts, polling: { sockets }, journals: databases, clock } = watch;
-  const info = settings?.info ? new ServerInfo() : undefined;
+  const info = settings?.info ? new ServerInfoSeries() : undefined;
   const stack = new AsyncDisposableStack();
   const meter = otlpMeter();
   const delays = meter &&
@@ -68,7 +68,7 @@ export function serveWatch(
 function probesOf(
   { token, allowed }: ProbeSettings,
   watch: ServedWatch,
-  info: ServerInfo | undefined,
+  info: ServerInfoSeries | undefined,
 ): Probes {
   const { servers, counts, allowPrivate, network } = watch;
   return new Probes({

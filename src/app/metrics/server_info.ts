@@ -16,7 +16,7 @@ const MAX_CHARACTERS = 64;
 export type InfoLabels = Readonly<Record<"name" | "edition" | "software" | "version", string>>;
 
 /** The labels of servers, each with the time from which it is kept. */
-export class ServerInfo {
+export class ServerInfoSeries {
   readonly #kept = new WeakMap<
     WeakKey,
     { readonly labels: InfoLabels; readonly at: number }

@@ -15,7 +15,7 @@ import {
 import type { CrawlStatus } from "../../watch/crawl_loop.ts";
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
 import { counter, databaseFamilies, gauge, metricFamily } from "./scan_metrics.ts";
-import type { ServerInfo } from "./server_info.ts";
+import type { ServerInfoSeries } from "./server_info.ts";
 
 /** Maximum number of servers with a time series of their own; later ones have none. */
 const MAX_SERVERS = 10_000;
@@ -66,7 +66,7 @@ export interface MeasuredWatch {
   /** The state of the crawl of which the watch is a part. Default: there is none. */
   readonly crawlStatus?: () => CrawlStatus;
   /** The labels of the servers' info series. Default: there are no such series. */
-  readonly info?: ServerInfo;
+  readonly info?: ServerInfoSeries;
   /** Called with the delay of each poll, seconds. Default: delays are only counted. */
   readonly onDelay?: (seconds: number) => void;
   /** The clock of the info series. */
@@ -106,7 +106,7 @@ export class WatchMetrics {
   }
 
   /** The family of the names, editions, software and versions of servers. */
-  #infoFamily(info: ServerInfo): Family {
+  #infoFamily(info: ServerInfoSeries): Family {
     const { servers, clock } = this.watch;
     const now = clock.now();
     const samples = servers.slice(0, MAX_SERVERS).flatMap((server): Sample[] => {

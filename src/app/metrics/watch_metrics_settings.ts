@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { Target } from "../../targets/parse.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import type { MetricsPlace } from "../settings/metrics_place.ts";
+import type { MetricsAddress } from "../settings/metrics_place.ts";
 import { readProbeToken } from "./probe/probe_access.ts";
 
 /** The options of a watch that concern metrics. */
@@ -18,7 +18,7 @@ export type WatchMetricsOptions = Pick<
 /** What a watch serves, and where. */
 export interface WatchMetricsSettings {
   /** The address and the port to listen on. */
-  readonly place: MetricsPlace;
+  readonly place: MetricsAddress;
   /** Whether each server has an info series. */
   readonly info: boolean;
   /** The clients and targets of `/probe`; `undefined`: there is no `/probe`. */

@@ -27,7 +27,7 @@ export interface CallContext extends Required<ReadingContext> {
  *
  * @throws InputError when the runtime lacks the sockets of this machine's network.
  */
-export function networkOf(
+export function contextNetwork(
   { network, optOuts, note, warn, allProtocols }: Omit<CallContext, "nameOf">,
   optOutFile?: string,
 ): Network {

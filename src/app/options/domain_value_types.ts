@@ -5,7 +5,7 @@
  */
 import type { EventPosition } from "../../store/events/event_feed.ts";
 import { isTag, MAX_TAG } from "../../store/rows/server_tags.ts";
-import { type MetricsPlace, parseMetrics } from "../settings/metrics_place.ts";
+import { type MetricsAddress, parseMetrics } from "../settings/metrics_place.ts";
 import {
   type HeaderSource,
   parseHeaderSource,
@@ -304,7 +304,7 @@ export const TARGET_LIST: ValueType<readonly Target[]> = {
 };
 
 /** The address and the port of the metrics page. */
-export const METRICS_PLACE: ValueType<MetricsPlace> = {
+export const METRICS_PLACE: ValueType<MetricsAddress> = {
   placeholder: "PORT",
   parse: (text) => parseMetrics(text),
 };
@@ -341,7 +341,7 @@ export const SECRET: ValueType<SecretSource> = secretType(
 );
 
 /** A header of requests, and where its value is. */
-export const HEADER: ValueType<HeaderSource> = secretType(
+export const HTTP_HEADER: ValueType<HeaderSource> = secretType(
   "NAME=@FILE",
   "NAME=@FILE or NAME=env:VARIABLE, with a header that the program does not set itself",
   parseHeaderSource,

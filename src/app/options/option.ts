@@ -79,7 +79,7 @@ export function camelCase(name: string): string {
 }
 
 /** The name of an option in a program. */
-export function programName({ name, takes }: Pick<Option, "name" | "takes">): string {
+export function propertyName({ name, takes }: Pick<Option, "name" | "takes">): string {
   return `${camelCase(name)}${takes?.unit ?? ""}`;
 }
 

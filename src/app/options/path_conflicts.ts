@@ -7,7 +7,7 @@
 import { nodeFs, resolvePath } from "../../core/node_modules.ts";
 import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
-import { fileKey, keyOf } from "../../sinks/file_identity.ts";
+import { fileKey, inodeKey } from "../../sinks/file_identity.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import { parseTargets } from "../../targets/parse.ts";
 import { quoteWord, userPath, writeRefusal } from "../environment.ts";
@@ -110,7 +110,7 @@ function keyOfPath({ path, isWritten }: NamedFile): string {
 function keyOfStream(descriptor: number): string | undefined {
   try {
     const info = nodeFs().fstatSync(descriptor);
-    return keyOf({ dev: info.dev, ino: info.ino, isFile: info.isFile() });
+    return inodeKey({ dev: info.dev, ino: info.ino, isFile: info.isFile() });
   } catch {
     return undefined;
   }

@@ -10,7 +10,7 @@ import { harmlessText } from "../../core/text.ts";
 import { displayWidth, fitWidth } from "../../core/display_width.ts";
 
 /** A column of a table. */
-export interface TableColumn<Row> {
+export interface PrintedColumn<Row> {
   /** The title in the table's head. */
   readonly title: string;
   /** Width in terminal columns; the maximum width, if the width depends on the texts. */
@@ -35,10 +35,10 @@ const LONGEST = 1000;
  * @param space Width of the terminal, columns; `Infinity`: there is no terminal.
  */
 export function placeColumns<Row>(
-  columns: readonly TableColumn<Row>[],
+  columns: readonly PrintedColumn<Row>[],
   space: number,
   gap: number,
-): TableColumn<Row>[] {
+): PrintedColumn<Row>[] {
   const placed = [...columns];
   const taken = () => placed.slice(0, -1).reduce((sum, { width }) => sum + width + gap, 0);
   while (taken() + MIN_LAST > space) {
@@ -51,7 +51,7 @@ export function placeColumns<Row>(
 
 /** A line of a table, no wider than the space: the texts of its columns, escaped. */
 export function tableLine<Row>(
-  columns: readonly TableColumn<Row>[],
+  columns: readonly PrintedColumn<Row>[],
   texts: readonly string[],
   space: number,
   gap: number,
@@ -68,7 +68,7 @@ export function tableLine<Row>(
 
 /** A table as lines: the titles, and the rows. */
 export function tableLines<Row>(
-  columns: readonly TableColumn<Row>[],
+  columns: readonly PrintedColumn<Row>[],
   rows: readonly Row[],
   space: number,
   gap: number,
@@ -81,8 +81,8 @@ export function tableLines<Row>(
 }
 
 /** Rows as a format: a table with columns of fixed widths. */
-export function tableOf<Row extends ServerRecord>(
-  columns: readonly TableColumn<Row>[],
+export function tableFormat<Row extends ServerRecord>(
+  columns: readonly PrintedColumn<Row>[],
   space: number,
 ): Format {
   const placed = placeColumns(columns, space, 1);
@@ -106,7 +106,7 @@ export function playersText(
   return online === null && max === null ? "" : `${online ?? "?"}/${max ?? "?"}`;
 }
 
-const COLUMNS: readonly TableColumn<ServerRecord>[] = [
+const COLUMNS: readonly PrintedColumn<ServerRecord>[] = [
   { title: "SERVER", width: 21, rank: 0, whole: true, text: serverId },
   { title: "PROTOCOLS", width: 13, rank: 3, text: ({ protocols }) => protocols.join("+") },
   { title: "EDITION", width: 9, rank: 5, text: ({ edition }) => edition ?? "" },
@@ -129,7 +129,7 @@ function versionText({ version, protocol_version: number }: ServerRecord): strin
 
 /** The table of servers that a scan found. */
 export function serverTable(space: number): Format {
-  return tableOf(COLUMNS, space);
+  return tableFormat(COLUMNS, space);
 }
 
 /** Terminal columns of fields whose type does not determine the width. */
@@ -158,7 +158,7 @@ export function fieldsTable(fields: readonly Field[], space: number): Format {
     return Math.max(name.length, FIELD_WIDTHS[name] ?? usual);
   });
   const widths = shrink(wanted, space - (fields.length - 1));
-  return tableOf(
+  return tableFormat(
     fields.map(({ name }, i) => ({
       title: name.toUpperCase(),
       width: widths[i],

@@ -15,13 +15,13 @@ import {
 import { ListInUse, WrittenRows, writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
 import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
 import {
+  type CheckpointIdentity,
   CheckpointWriter,
-  type ScanIdentity,
   type WriterOptions,
 } from "../../scan/checkpoint/checkpoint_writer.ts";
 import type { Marks } from "../../scan/setup/low_water_mark.ts";
 import type { ScanState } from "../../scan/setup/scan_state.ts";
-import { identityOf } from "../../sinks/file_identity.ts";
+import { fileIdentity } from "../../sinks/file_identity.ts";
 import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
@@ -91,7 +91,7 @@ export interface OpenScanOptions extends OpenOutputsOptions {
   readonly state: ScanState;
   readonly from: Marks;
   readonly clock: Clock;
-  readonly identity: ScanIdentity;
+  readonly identity: CheckpointIdentity;
   /** Closes what was opened, if the scan does not begin. */
   readonly opened: AsyncDisposableStack;
   /** Prints a warning, with `--quiet` too. */
@@ -171,7 +171,7 @@ async function claimPlace(
     const claim = () => WrittenRows.claim(systemDisk, writtenRowsPath(checkpoint));
     const file = await attempt(place, claim);
     const mayReplace = database === undefined || startsFile && await wroteFiles(checkpoint);
-    const isFree = mayReplace || await identityOf(checkpoint) === undefined;
+    const isFree = mayReplace || await fileIdentity(checkpoint) === undefined;
     if (isFree || file instanceof Error) return { place, file };
     await abandon(file, place.path);
   } catch (error) {

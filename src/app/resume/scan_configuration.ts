@@ -8,7 +8,7 @@ import {
   type Address,
   type Endpoint,
   endpointKey,
-  endpointOf,
+  endpointOfKey,
   formatAddress,
   formatEndpoint,
   parseAddress,
@@ -72,7 +72,7 @@ export function formatConfiguration(
     known: known.map(({ endpoint, protocols }) => [formatEndpoint(endpoint), protocols]),
     names: [...names].map(([address, name]) => [formatAddress(address), name]),
     services: [...services].map(([key, { name, service }]) => [
-      formatEndpoint(endpointOf(key)),
+      formatEndpoint(endpointOfKey(key)),
       name,
       service.host,
       service.port,

@@ -15,7 +15,7 @@ import type { Targets } from "../../targets/compose.ts";
 import { parsePorts } from "../../targets/ports.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
-import type { ScanChoice, ScanOptions } from "./scan_choice.ts";
+import type { ScanChoice, ScanCommandOptions } from "./scan_choice.ts";
 
 /** Maximum number of ports of a protocol. */
 const MAX_PORTS = 1024;
@@ -28,7 +28,7 @@ const { portsAround } = DEFAULTS.adaptive;
  * @param even The choice that the same options make for a scan that is not adaptive.
  * @throws InputError for options, protocols and ports that an adaptive scan refuses.
  */
-export function adaptiveChoice(options: ScanOptions, even: ScanChoice): ScanChoice {
+export function adaptiveChoice(options: ScanCommandOptions, even: ScanChoice): ScanChoice {
   const { budget, stopBelow, netBudget, from: { udp, tcp } } = options;
   const refused: readonly (readonly [string, boolean, string])[] = [
     ["max-targets", options.maxTargets !== undefined, "--budget limits its probes"],
@@ -72,7 +72,7 @@ function checkProtocols(protocols: readonly Protocol[]): void {
  * of `--ports`.
  */
 function adaptivePorts(
-  options: Pick<ScanOptions, "ports">,
+  options: Pick<ScanCommandOptions, "ports">,
   { protocols, ports }: ScanChoice,
 ): ScanTargets["ports"] {
   const windows = new Map(
@@ -84,7 +84,7 @@ function adaptivePorts(
 /** The ports of one protocol, the default port first. */
 function windowOf(
   { name, transport, ports: { 4: [usual] } }: Protocol,
-  { ports: given }: Pick<ScanOptions, "ports">,
+  { ports: given }: Pick<ScanCommandOptions, "ports">,
   ports: ScanTargets["ports"],
 ): readonly number[] {
   const all = given !== undefined ? ports(name, 4) : usual === undefined ? [] : around(usual);

@@ -24,7 +24,7 @@ import {
 import { haveService } from "../names/name_lookup.ts";
 import type { RescanOptions, RescanServers } from "../targets/rescan_targets.ts";
 import type { ScanRequest } from "./read_scan.ts";
-import type { ScanOptions } from "./scan_choice.ts";
+import type { ScanCommandOptions } from "./scan_choice.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { segmentsOf, type Targets } from "../../targets/compose.ts";
@@ -36,10 +36,10 @@ export interface TargetRequest
   readonly options:
     & RescanOptions
     & Pick<
-      ScanOptions,
+      ScanCommandOptions,
       "inputFile" | "exclude" | "excludeFile" | "ports" | "allowPrivate" | "strict" | "quiet"
     >
-    & Partial<Pick<ScanOptions, "known" | "output">>;
+    & Partial<Pick<ScanCommandOptions, "known" | "output">>;
   readonly context: CallContext;
 }
 

@@ -8,7 +8,7 @@ import type { Endpoint } from "../../core/address.ts";
 import type { Network } from "../../net/network.ts";
 import type { AdaptiveScan } from "../../scan/setup/adaptive_setup.ts";
 import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
-import { networkOf } from "../network/call_context.ts";
+import { contextNetwork } from "../network/call_context.ts";
 import { chooseEngine, type Engine, spareThreads } from "../engines/choose_engine.ts";
 import { engineConditions } from "../engines/load_engines.ts";
 import type { OptionForm } from "../options/given_options.ts";
@@ -70,7 +70,7 @@ export function configurationOf(
 export async function prepareScan(request: ScanRequest): Promise<PreparedScan> {
   const { options, choice, context, resumed } = request;
   const [note, report] = options.quiet ? [() => {}, () => {}] : [context.note, context.warn];
-  const network = networkOf({ ...context, note }, options.optOutFile);
+  const network = contextNetwork({ ...context, note }, options.optOutFile);
   const located = await locateTargets(request, network);
   const { targets } = located.named;
   const limits = scanLimits(options, located.whole, choice);

@@ -11,7 +11,7 @@ import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { type QueriedServer, queryServer } from "../../scan/query_server.ts";
 import { shortageLine } from "../engines/send_error_lines.ts";
 import { streamLimits } from "../engines/scan_rates.ts";
-import { type CallContext, networkOf } from "../network/call_context.ts";
+import { type CallContext, contextNetwork } from "../network/call_context.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readOptions } from "../options/read_options.ts";
@@ -23,7 +23,7 @@ import { newScanId, randomBytes } from "../system_random.ts";
 import { nonceOf } from "../../scan/setup/random_numbers.ts";
 
 /** A query whose options were read. Nothing is looked up or opened yet. */
-export interface QueryRequest {
+export interface QueryCall {
   readonly options: OptionsOf<"query">;
   /** The hosts, as the user named them. */
   readonly words: readonly string[];
@@ -37,11 +37,11 @@ export interface QueryRequest {
  *
  * @throws InputError for options that cannot be used.
  */
-export function readQuery(given: GivenOptions, context: CallContext): QueryRequest {
+export function readQuery(given: GivenOptions, context: CallContext): QueryCall {
   const options = readOptions("query", given, context);
   chosenVerify(options);
   const note = options.quiet ? () => {} : context.note;
-  return { options, words: given.words, network: networkOf({ ...context, note }), note };
+  return { options, words: given.words, network: contextNetwork({ ...context, note }), note };
 }
 
 /** A host as the user named it, and its endpoints. */
@@ -56,7 +56,7 @@ export interface NamedHost {
  * @throws InputError for a word that is no host, and if no host is left.
  */
 export async function locateHosts(
-  { options, words, network, note }: QueryRequest,
+  { options, words, network, note }: QueryCall,
 ): Promise<readonly NamedHost[]> {
   const lookups = { ...network, note, allowPrivate: options.allowPrivate };
   const protocols = protocolsOf(options);
@@ -84,7 +84,7 @@ export interface QueriedEndpoint {
 
 /** The records of a host, with the names of players if they are wanted. */
 export function recordsOf(
-  { options: { noPlayers, allProtocols } }: QueryRequest,
+  { options: { noPlayers, allProtocols } }: QueryCall,
   queried: readonly QueriedEndpoint[],
 ): readonly ServerRecord[] {
   const records = queried.flatMap(({ server: { record } }) => record ?? []);
@@ -94,7 +94,7 @@ export function recordsOf(
 /** Queries the endpoints of a host, one after the other, until the signal is aborted. */
 export async function queryEndpoints(
   { endpoints, name }: Located,
-  { options, network: { clock, openSocket, dialer }, note }: QueryRequest,
+  { options, network: { clock, openSocket, dialer }, note }: QueryCall,
   signal: AbortSignal,
 ): Promise<QueriedEndpoint[]> {
   const { timeout, retries, verify, allProtocols } = options;

@@ -23,7 +23,7 @@ import { readResumed, type Resumed } from "../resume/read_resumed_scan.ts";
 import { type Configuration, fullPath } from "../resume/scan_configuration.ts";
 import { type Range, rangeOfOne } from "../../targets/ranges.ts";
 import { randomSeed } from "../system_random.ts";
-import { type ScanChoice, scanChoice, type ScanOptions } from "./scan_choice.ts";
+import { type ScanChoice, scanChoice, type ScanCommandOptions } from "./scan_choice.ts";
 
 /** What a scan uses besides its options. */
 export interface ScanContext extends CallContext {
@@ -43,7 +43,7 @@ const OUTPUT_OPTIONS = ["output", "oD", "oJ", "oG", "oL"];
 /** What to scan. Nothing is looked up yet. */
 export interface ScanRequest {
   /** The values of all options. */
-  readonly options: ScanOptions;
+  readonly options: ScanCommandOptions;
   /** Words and options as they were given, without secrets. */
   readonly given: GivenOptions;
   /** The protocols, the ports and the order. */
@@ -119,7 +119,7 @@ async function readNewOrResumed(
   isPassing: boolean,
 ): Promise<ReadScan> {
   const written = resumed === undefined ? secret : withPasswords(resumed, secret);
-  const options: ScanOptions = readOptions("scan", written, context);
+  const options: ScanCommandOptions = readOptions("scan", written, context);
   const databases = planDatabases(options);
   const choice = await choiceOf(options, resumed);
   const order = options.sort && ROW_ORDERS[options.sort];
@@ -162,7 +162,10 @@ function checkpointFiles(place: CheckpointPlace | undefined): string[] {
 }
 
 /** The choice of a new or a resumed scan, which may be adaptive. */
-async function choiceOf(options: ScanOptions, resumed: Resumed | undefined): Promise<ScanChoice> {
+async function choiceOf(
+  options: ScanCommandOptions,
+  resumed: Resumed | undefined,
+): Promise<ScanChoice> {
   const { adaptive, budget, stopBelow, known, netBudget } = options;
   // an adaptive scan continues with the pass after those that its list records
   const start = adaptive ? undefined : resumed?.checkpoint.marks;

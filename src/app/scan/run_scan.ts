@@ -6,7 +6,7 @@
 import { denoDialer } from "../../net/deno/tcp_dialer.ts";
 import { type Counters, countFrom } from "../../scan/checkpoint/checkpoint_file.ts";
 import { RowThread } from "../../scan/rows/row_thread.ts";
-import { runScan } from "../../scan/scan.ts";
+import { runSetup } from "../../scan/scan.ts";
 import type {
   Checkpointer,
   ScanControls,
@@ -44,7 +44,7 @@ import type { WritePlan } from "./read_scan.ts";
 import { adaptiveWork, type ScanWork, scanWork } from "./progress_meter.ts";
 import { scanInterviews } from "./scan_choice.ts";
 import { ScanMonitor } from "./scan_monitor.ts";
-import { statusOf } from "./scan_status.ts";
+import { scanStatus } from "./scan_status.ts";
 
 /** What follows a running scan: the terminal of a command, or a program. */
 export interface RunOptions extends
@@ -189,7 +189,7 @@ async function runAndClose(
   const setup = setupOf(scan, opened, { ...options, onStart }, allSinks, outputs);
   const heartbeat = stores?.keepProgress(state, () => monitor.endsAt);
   opened.closing.move(); // from here on the scan closes everything
-  const running = runScan(setup).finally(() => heartbeat?.[Symbol.asyncDispose]());
+  const running = runSetup(setup).finally(() => heartbeat?.[Symbol.asyncDispose]());
   monitor.start(); // after the first probe, because the runtime's first timer takes 7 ms
   const ended = await running;
   const resumed = scan.resumed !== undefined;
@@ -303,5 +303,5 @@ function metadataText(
   const options = JSON.parse(formatConfig("scan", given));
   const seed = order.seed ?? null;
   const ends = { mark: marks.udp, tcp_mark: marks.tcp };
-  return `${JSON.stringify({ options, seed, ...statusOf(state), ...ends }, null, 2)}\n`;
+  return `${JSON.stringify({ options, seed, ...scanStatus(state), ...ends }, null, 2)}\n`;
 }

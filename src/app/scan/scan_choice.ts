@@ -22,7 +22,7 @@ import { chosenVerify, type ProtocolChoice, protocolsOf } from "../settings/chos
 import type { NamedTargets } from "../targets/find_targets.ts";
 
 /** The options of a scan. */
-export type ScanOptions = OptionsOf<"scan">;
+export type ScanCommandOptions = OptionsOf<"scan">;
 
 /** The protocols, the ports and the order of a scan. */
 export interface ScanChoice
@@ -35,8 +35,8 @@ export interface ScanChoice
 /** The options from which a choice is made. */
 export type ChoiceOptions =
   & ProtocolChoice
-  & Pick<ScanOptions, "ports" | "verify" | "seed" | "noRandomize" | "shard" | "from">
-  & Partial<Pick<ScanOptions, "engine" | "interface" | "gatewayMac" | "maxTargets">>;
+  & Pick<ScanCommandOptions, "ports" | "verify" | "seed" | "noRandomize" | "shard" | "from">
+  & Partial<Pick<ScanCommandOptions, "engine" | "interface" | "gatewayMac" | "maxTargets">>;
 
 /**
  * The choice that options make.
@@ -82,7 +82,7 @@ export function scanSelection(
 
 /** What interviews query, and what rows contain. */
 export function scanInterviews(
-  { noFollow, verify, noPlayers }: Pick<ScanOptions, "noFollow" | "verify" | "noPlayers">,
+  { noFollow, verify, noPlayers }: Pick<ScanCommandOptions, "noFollow" | "verify" | "noPlayers">,
 ): ScanInterviews {
   const optOuts = { optsOut: optOutCheck(), mayOptOut: optOutFilter() };
   return { follow: !noFollow, verify, players: !noPlayers, ...optOuts };
@@ -90,7 +90,7 @@ export function scanInterviews(
 
 /** The ports of `--ports`, by protocol and version of the Internet Protocol. */
 export function chosenPorts(
-  { ports, ...choice }: ProtocolChoice & Pick<ScanOptions, "ports">,
+  { ports, ...choice }: ProtocolChoice & Pick<ScanCommandOptions, "ports">,
 ): ScanTargets["ports"] {
   if (ports === undefined) return usualPorts(choice.allProtocols);
   const protocols = protocolsOf(choice);

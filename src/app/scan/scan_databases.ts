@@ -9,11 +9,11 @@ import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { systemClock } from "../../net/clock.ts";
 import { coverageOf, type CoverageOptions, type ScanCoverage } from "../../scan/plan/coverage.ts";
-import { sentTo } from "../../scan/plan/known_server_plan.ts";
+import { knownProtocolNames } from "../../scan/plan/known_server_plan.ts";
 import { otherRequests } from "../../scan/setup/requested_names.ts";
 import type { ScanEnd, ScanSelection } from "../../scan/setup/scan_setup.ts";
 import type { ScanState } from "../../scan/setup/scan_state.ts";
-import { identityOf } from "../../sinks/file_identity.ts";
+import { fileIdentity } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
@@ -38,7 +38,7 @@ import type { DatabasePlan } from "../databases/database_plan.ts";
 import { type FileChange, fileChangeOf } from "../databases/file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
 import { prunedLine, pruneOnce } from "../databases/prune.ts";
-import type { ScanChoice, ScanOptions } from "./scan_choice.ts";
+import type { ScanChoice, ScanCommandOptions } from "./scan_choice.ts";
 import { lossCounters } from "./scan_status.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
 
@@ -62,7 +62,7 @@ export function spillPath(files: readonly string[], scanId: string): string {
 export interface QueryingScan {
   readonly choice: Pick<ScanChoice, "protocols" | "allProtocols" | "queriesKnown">;
   readonly named: Pick<NamedTargets, "known" | "requests">;
-  readonly options: Pick<ScanOptions, "noFollow" | "verify" | "tag">;
+  readonly options: Pick<ScanCommandOptions, "noFollow" | "verify" | "tag">;
 }
 
 /** The protocols that a scan sends to servers, and those of known servers. */
@@ -83,7 +83,7 @@ export function queriedProtocolsOf(
     otherNames,
   };
   if (named.known.length === 0) return queried;
-  const sent = sentTo({ ...choice, ...named });
+  const sent = knownProtocolNames({ ...choice, ...named });
   return {
     ...queried,
     protocolsFor: ({ host, port }) => sent({ address: parseAddress(host)!, port }),
@@ -212,7 +212,7 @@ export class ScanDatabases implements AsyncDisposable {
   keepProgress(state: ScanState, endsAt: () => number | undefined): ScanHeartbeat {
     return new ScanHeartbeat({
       sinks: this.sinks,
-      read: () => ({ id: state.scanId, ...numbersOf(state), endsAt: endsAt() }),
+      read: () => ({ id: state.scanId, ...progressNumbers(state), endsAt: endsAt() }),
       clock: systemClock,
       report: this.options.report,
     });
@@ -264,7 +264,7 @@ export class ScanDatabases implements AsyncDisposable {
  * @throws InputError if it is not.
  */
 async function checkThere({ path, file, postgres }: DatabaseLocation): Promise<void> {
-  if (postgres !== undefined || await identityOf(userPath(file)) !== undefined) return;
+  if (postgres !== undefined || await fileIdentity(userPath(file)) !== undefined) return;
   throw new InputError(
     `Cannot resume: "${path}", which contains rows of the scan, no longer exists; restore it, import ` +
       "another output of the scan into it, or start a new scan",
@@ -283,13 +283,13 @@ function endRow(
     since: part.since,
     state: stateOf(end),
     isComplete: isWhole,
-    ...numbersOf(state),
+    ...progressNumbers(state),
     coverage: isWhole && part.countsMissing !== false ? wholeCoverage(state, part) : undefined,
   };
 }
 
 /** The numbers of a scan, as databases record them. */
-export function numbersOf(state: ScanState): ScanNumbers {
+export function progressNumbers(state: ScanState): ScanNumbers {
   const { sent, tcp, replies, written, visited, total, lost, canaries, rate } = state;
   return {
     probesSent: sent + tcp.sent,

@@ -7,7 +7,7 @@ import type { Clock } from "../../net/clock.ts";
 import type { ScanState } from "../../scan/setup/scan_state.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
 import { ProgressMeter, type ScanProgress, type ScanWork } from "./progress_meter.ts";
-import { statusOf } from "./scan_status.ts";
+import { scanStatus } from "./scan_status.ts";
 
 /** Interval at which the state is read and the status file is written, milliseconds. */
 const EVERY_MS = 500;
@@ -91,7 +91,7 @@ export class ScanMonitor implements Disposable {
     const { state, statusFile } = this.#options;
     if (statusFile === undefined) return;
     const path = userPath(statusFile);
-    const text = JSON.stringify({ ...statusOf(state), updated_at: Date.now() }, null, 2);
+    const text = JSON.stringify({ ...scanStatus(state), updated_at: Date.now() }, null, 2);
     // Written to another file and renamed: readers always find a complete file.
     Deno.writeTextFileSync(`${path}.part`, `${text}\n`);
     Deno.renameSync(`${path}.part`, path);

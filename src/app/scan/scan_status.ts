@@ -90,7 +90,7 @@ export function lossCounters(state: ScanState): Record<string, unknown> {
 }
 
 /** The state as the object of the status file. */
-export function statusOf(state: ScanState): Record<string, unknown> {
+export function scanStatus(state: ScanState): Record<string, unknown> {
   return {
     scan_id: state.scanId,
     state: state.ended ?? "running",

@@ -7,7 +7,7 @@ import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 
 /** An address and a port to listen on. */
-export interface MetricsPlace {
+export interface MetricsAddress {
   readonly hostname: string;
   readonly port: number;
 }
@@ -26,7 +26,7 @@ export interface MetricsPlace {
  * assertEquals(parseMetrics("[::]:9150"), { hostname: "::", port: 9150 });
  * ```
  */
-export function parseMetrics(text: string): MetricsPlace {
+export function parseMetrics(text: string): MetricsAddress {
   const [, bare, host, digits] = /^(?::?(\d{1,5})|(.+):(\d{1,5}))$/.exec(text) ?? [];
   const port = Number(bare ?? digits);
   const name = host === "localhost" ? "127.0.0.1" : host?.replace(/^\[(.*)\]$/, "$1");

@@ -38,7 +38,7 @@ import {
   RefusedName,
   reportMissing,
 } from "../names/name_lookup.ts";
-import type { KnownServer, RescanServers } from "./rescan_targets.ts";
+import type { RescanServers, RescanTarget } from "./rescan_targets.ts";
 import {
   neverProbedRanges,
   neverProbedReason,
@@ -170,9 +170,9 @@ export async function findExclusions(
 /** The stored names of known servers, for each address that has a name from the user or a database. */
 function knownRequests(
   requests: readonly NameRequest[],
-  known: readonly KnownServer[],
+  known: readonly RescanTarget[],
 ): readonly NameRequest[] {
-  const isNamed = ({ name, service }: KnownServer) => name !== undefined || service !== undefined;
+  const isNamed = ({ name, service }: RescanTarget) => name !== undefined || service !== undefined;
   const named = new Set([
     ...requests.map(({ address }) => address),
     ...known.filter(isNamed).map(({ endpoint: { address } }) => address),
@@ -187,7 +187,7 @@ function knownRequests(
 /** Adds the names by which known servers were requested, if the user gave no name for the address. */
 function withNames(
   found: Omit<LookedUp, "requests" | "refused">,
-  known: readonly KnownServer[],
+  known: readonly RescanTarget[],
 ): Omit<LookedUp, "requests" | "refused"> & Pick<TargetNames, "knownNames"> {
   const given = new Set(found.names.keys());
   const knownNames = new Map<number | bigint, string | null>();

@@ -27,7 +27,7 @@ import type { Shard } from "../../targets/parts.ts";
 import { readServerRows } from "./servers_in_files.ts";
 
 /** A known server of a database. */
-export interface KnownServer {
+export interface RescanTarget {
   /** The endpoint that the database has for the server. */
   readonly endpoint: Endpoint;
   /** The name by which the server was requested. */
@@ -41,7 +41,7 @@ export interface KnownServer {
 /** The known servers of a database, and its opt-outs. */
 export interface RescanServers {
   /** The servers, the most overdue first. */
-  readonly servers: readonly KnownServer[];
+  readonly servers: readonly RescanTarget[];
   /** Addresses that the database marks as opted out. */
   readonly optedOut: readonly Range[];
 }
@@ -65,7 +65,7 @@ async function readKnown(
   return await withDatabaseErrors("read", database, async () => {
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);
-    const found: { readonly server: KnownServer; readonly overdue: number }[] = [];
+    const found: { readonly server: RescanTarget; readonly overdue: number }[] = [];
     const now = database.now();
     const onBroken = brokenCellReporter(database.name, report);
     const spoken = new Map<readonly string[], readonly string[]>(); // each list once
@@ -207,7 +207,7 @@ async function knownIn(
     const optedOutSet = new AddressSet(optedOut);
     const onBroken = brokenCellReporter(database.name, report);
     const spoken = new Map<readonly string[], readonly string[]>(); // each list once
-    const servers: KnownServer[] = [];
+    const servers: RescanTarget[] = [];
     for await (const known of knownEndpoints(database, onBroken)) {
       for (const { endpoint, protocols: names } of known) {
         if (optedOutSet.has(endpoint.address)) continue;
@@ -228,8 +228,8 @@ async function knownInFile(
   path: string,
   protocols: readonly Protocol[],
   report: (line: string) => void,
-): Promise<readonly KnownServer[]> {
-  const servers: KnownServer[] = [];
+): Promise<readonly RescanTarget[]> {
+  const servers: RescanTarget[] = [];
   for await (const { host, port, protocol, protocols: names } of readServerRows(path, report)) {
     const spoken = protocol === "" ? protocols.map(({ name }) => name) : probedIn(names, protocols);
     const { address, zone } = parseHost(host)!;

@@ -12,7 +12,7 @@ import type { Database } from "../../store/database/database.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { WatchedServer, WatchRules } from "../../watch/mod.ts";
-import { networkOf } from "../network/call_context.ts";
+import { contextNetwork } from "../network/call_context.ts";
 import { WatchDatabases } from "./watch_databases.ts";
 import { namesFile } from "../options/path_conflicts.ts";
 import { protocolsOf } from "../settings/chosen_protocols.ts";
@@ -44,7 +44,7 @@ export interface PreparedWatch extends WatchRequest, AsyncDisposable {
 export async function prepareWatch(request: WatchRequest): Promise<PreparedWatch> {
   const { options, command, words, context } = request;
   const writesSpans = command === "watch";
-  const network = networkOf(context, options.optOutFile);
+  const network = contextNetwork(context, options.optOutFile);
   const rules = watchRules(request, network.clock);
   await using stack = new AsyncDisposableStack();
   const databases = stack.use(

@@ -7,9 +7,9 @@ import type { Clock } from "../../net/clock.ts";
 import type { CampaignEntry } from "../control.ts";
 import { formatLeaseValue, hasEnded, UNTAKEN } from "../lease_value.ts";
 import {
+  LEASE_BUCKET,
   leaseKey,
   leaseKeys,
-  LEASES,
   resultSubject,
   taskConsumer,
   TASKS,
@@ -47,7 +47,7 @@ export async function cancelParts(
   const open = Array.from({ length: parts }, (_, i) => ({ part: i + 1, lease: leased.get(i + 1) }))
     .filter(({ lease }) => lease === undefined || !hasEnded(lease.value));
   const left = open.filter(({ lease }) => lease?.value.state !== "held" || lease.at < goneBefore);
-  const bucket = await broker.bucket(LEASES);
+  const bucket = await broker.bucket(LEASE_BUCKET);
   const cancel = ({ part, lease }: typeof left[number]) =>
     cancelPart({ ...broker, bucket }, { name, spec, part, at: wall() }, lease);
   for (let at = 0; at < left.length; at += AT_ONCE) {

@@ -12,9 +12,9 @@ import type { CampaignEntry, Control } from "../control.ts";
 import { IGNORED } from "../entries.ts";
 import { formatLeaseValue } from "../lease_value.ts";
 import {
+  LEASE_BUCKET,
   leaseKey,
   leaseKeys,
-  LEASES,
   RESULTS,
   resultSubjects,
   taskConsumer,
@@ -37,7 +37,7 @@ const CHANGES = {
 } as const;
 
 /** A change of a campaign's state. */
-export type Change = keyof typeof CHANGES;
+export type CampaignChange = keyof typeof CHANGES;
 
 /**
  * The entry of a campaign.
@@ -61,7 +61,7 @@ export function campaignEntry(control: Control, name: string): CampaignEntry {
 export async function changeState(
   control: Control,
   { name, state }: Pick<CampaignStatus, "name" | "state">,
-  change: Change,
+  change: CampaignChange,
 ): Promise<void> {
   const { from, to } = CHANGES[change];
   if (!from.some((one) => one === state)) {
@@ -89,7 +89,7 @@ export async function retryPoisoned(
   if (state === "cancelled") {
     throw new InputError(`Cannot retry campaign ${name}: it is cancelled`);
   }
-  const bucket = await broker.bucket(LEASES);
+  const bucket = await broker.bucket(LEASE_BUCKET);
   const tasks: Task[] = [];
   const { leases } = await readLeases(broker, leaseKeys(name), IGNORED);
   for (const { part, value, revision, at } of leases) {

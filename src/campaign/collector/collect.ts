@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type CallContext, networkOf } from "../../app/network/call_context.ts";
+import { type CallContext, contextNetwork } from "../../app/network/call_context.ts";
 import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import { fileChangeOf } from "../../app/databases/file_change.ts";
 import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
@@ -99,7 +99,7 @@ export async function collect(
   if (campaign !== undefined && typeof await campaigns.begun(campaign) === "string") {
     throw new InputError(`Cannot collect campaign "${campaign}" with this program`);
   }
-  const { optOuts } = networkOf(context, rest.optOutFile);
+  const { optOuts } = contextNetwork(context, rest.optOutFile);
   const listed = new AddressSet(await optOuts.read());
   const collector = new Collector({
     ...{ ...shared, campaigns, leases, identity, signal, everyMs, onRound },

@@ -7,10 +7,10 @@ import { type Clock, sleep } from "../../net/clock.ts";
 import type { PartUpdate } from "../../store/parts/scan_parts.ts";
 import { readEntry } from "../entries.ts";
 import { type LeaseValue, parseLeaseValue } from "../lease_value.ts";
-import { LEASES, parseLeaseKey } from "../names.ts";
+import { LEASE_BUCKET, parseLeaseKey } from "../names.ts";
 import type { KvEntry, Received } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
-import { numbersOf } from "./result_batch.ts";
+import { partNumbers } from "./result_batch.ts";
 
 /** Pause before the leases are followed again, milliseconds. */
 const PAUSE_MS = 1000;
@@ -74,7 +74,7 @@ export class LeaseWatch implements AsyncDisposable {
     const { signal } = this.#end;
     while (!signal.aborted) {
       try {
-        this.#watch = await (await this.broker.bucket(LEASES)).watch({ key: "lease.>" });
+        this.#watch = await (await this.broker.bucket(LEASE_BUCKET)).watch({ key: "lease.>" });
         if (signal.aborted) this.#watch.stop();
         for await (const entry of this.#watch) this.#note(entry);
       } catch {
@@ -94,7 +94,12 @@ export class LeaseWatch implements AsyncDisposable {
     open.delete(part);
     if (operation !== "PUT") return;
     const read = () => parseLeaseValue(entry.string());
-    const value = readEntry(LEASES, entry, read, (line) => this.report(`blocksweep: ${line}`));
+    const value = readEntry(
+      LEASE_BUCKET,
+      entry,
+      read,
+      (line) => this.report(`blocksweep: ${line}`),
+    );
     // The end of a part is a result.
     if (value?.state !== "held" && value?.state !== "released") return;
     open.set(part, { value, receivedAt: this.clock.now() });
@@ -116,7 +121,7 @@ export class LeaseWatch implements AsyncDisposable {
 
 function updateOf(part: number, { state, worker, tries, counters, why }: LeaseValue, at: number) {
   return {
-    ...{ part, at, worker, tries, why, numbers: numbersOf(counters) },
+    ...{ part, at, worker, tries, why, numbers: partNumbers(counters) },
     state: state === "held" ? "running" : "queued",
   } as const;
 }

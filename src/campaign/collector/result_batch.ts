@@ -122,12 +122,12 @@ function endOf(
   if (state === "done" && coverage === undefined) {
     throw new FieldError("coverage is missing");
   }
-  const numbers = { ...numbersOf(counters), packetLoss: packetLoss ?? undefined };
+  const numbers = { ...partNumbers(counters), packetLoss: packetLoss ?? undefined };
   const floods = coverage && storedCoverage(coverage);
   return { part, state, at, worker, tries, numbers, why, ...(floods && { floods }) };
 }
 
 /** The numbers of a part, as databases have them. */
-export function numbersOf({ sent, replies, found, position, total }: PartCounters) {
+export function partNumbers({ sent, replies, found, position, total }: PartCounters) {
   return { probesSent: sent, replies, found, position, total };
 }

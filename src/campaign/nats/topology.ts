@@ -5,9 +5,9 @@
  */
 import { InputError } from "../../core/errors.ts";
 import {
-  CONTROL,
-  LEASES,
-  OPT_OUTS,
+  CONTROL_BUCKET,
+  LEASE_BUCKET,
+  OPT_OUT_BUCKET,
   resultConsumer,
   RESULTS,
   resultSubjects,
@@ -79,10 +79,10 @@ const STREAMS: readonly OwnStream[] = [
     ...NO_ROLLUP,
     duplicate_window: HOUR,
   },
-  bucket(CONTROL, 8),
+  bucket(CONTROL_BUCKET, 8),
   // The first value of a key stays: no worker takes an opt-out back.
-  { ...bucket(OPT_OUTS, 32), discard_new_per_subject: true },
-  { ...bucket(LEASES, 128), max_age: 30 * DAY },
+  { ...bucket(OPT_OUT_BUCKET, 32), discard_new_per_subject: true },
+  { ...bucket(LEASE_BUCKET, 128), max_age: 30 * DAY },
   {
     name: `OBJ_${SPECS}`,
     subjects: [`$O.${SPECS}.C.>`, `$O.${SPECS}.M.>`],

@@ -15,7 +15,7 @@ import type { StoredLease } from "../stored_leases.ts";
 const PART_STATES = ["waiting", "held", "lost", "done", "poisoned", "cancelled"] as const;
 
 /** The state of a part. */
-export type PartState = typeof PART_STATES[number];
+export type PartProgress = typeof PART_STATES[number];
 
 /** A part that a worker has taken. */
 export interface PartStatus {
@@ -44,7 +44,7 @@ export interface CampaignStatus {
   /** Unix milliseconds. */
   readonly submittedAt: number;
   /** Number of parts in each state. */
-  readonly parts: Readonly<Record<PartState, number>>;
+  readonly parts: Readonly<Record<PartProgress, number>>;
   /** Packets that were sent, replies to them, and servers that were found. */
   readonly sent: number;
   readonly replies: number;

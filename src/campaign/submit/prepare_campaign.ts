@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type CallContext, networkOf } from "../../app/network/call_context.ts";
+import { type CallContext, contextNetwork } from "../../app/network/call_context.ts";
 import type { GivenOptions } from "../../app/options/given_options.ts";
 import type { OptionsOf } from "../../app/options/option_table.ts";
 import { readOptions } from "../../app/options/read_options.ts";
@@ -70,7 +70,7 @@ export async function prepareCampaign(
     throw new InputError("Cannot use --json without --dry-run: a submit prints no results");
   }
   const choice = scanChoice({ ...options, ...WHOLE }, randomSeed);
-  const network = networkOf(context, options.optOutFile);
+  const network = contextNetwork(context, options.optOutFile);
   const { found, named } = await locateTargets({
     given: typed,
     choice,

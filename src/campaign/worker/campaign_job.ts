@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { networkOf } from "../../app/network/call_context.ts";
+import { contextNetwork } from "../../app/network/call_context.ts";
 import { locateTargets } from "../../app/scan/locate_targets.ts";
 import { scanLimits } from "../../app/engines/scan_rates.ts";
 import { FieldError, integer, objectOf, parseJson, text } from "../../core/checked_json.ts";
@@ -50,7 +50,7 @@ async function budgetOf(
   { options: worker, excluded, context, clock }: WorkerContext,
 ): Promise<Budget> {
   const request = partRequest(spec, { part: 1, from: START, worker, excluded }, context);
-  const { whole } = await locateTargets(request, networkOf(context));
+  const { whole } = await locateTargets(request, contextNetwork(context));
   const limits = scanLimits(request.options, whole, request.choice);
   return new Budget(limits, spec.rate, spec.maxRunning, clock);
 }

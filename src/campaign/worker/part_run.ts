@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { numbersOf } from "../../app/scan/scan_databases.ts";
+import { progressNumbers } from "../../app/scan/scan_databases.ts";
 import type { ScanResult } from "../../app/scan/run_scan.ts";
 import { countOf } from "../../core/quantities.ts";
 import { untilOpen } from "../../net/send_gate.ts";
@@ -239,7 +239,7 @@ export class PartRun {
       worker: this.worker.worker,
       tries: lease.value.tries,
       counters: progress.counters,
-      packetLoss: numbersOf(state).packetLoss ?? null,
+      packetLoss: progressNumbers(state).packetLoss ?? null,
     };
     if (end.reason === "done") {
       const coverage = coverageOfPart(state, this.worker.excluded);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { numbersOf } from "../../app/scan/scan_databases.ts";
+import { progressNumbers } from "../../app/scan/scan_databases.ts";
 import { prepareScan } from "../../app/scan/prepare_scan.ts";
 import { type ScanRequest, WRITES_NOTHING } from "../../app/scan/read_scan.ts";
 import { type RunOptions, runPreparedScan, type ScanResult } from "../../app/scan/run_scan.ts";
@@ -159,7 +159,7 @@ export function progressIn(
   marks: Marks,
   state: ScanState,
 ): { readonly marks: Progress; readonly counters: PartCounters } {
-  const { probesSent: sent, replies, found } = numbersOf(state);
+  const { probesSent: sent, replies, found } = progressNumbers(state);
   return {
     marks: { marks, counters: countersOf(state) },
     counters: { sent, replies, found, position: state.visited, total: state.total },

@@ -8,7 +8,7 @@ import type { OptionsOf } from "../../app/options/option_table.ts";
 import { readOptions } from "../../app/options/read_options.ts";
 import type { ScanContext } from "../../app/scan/read_scan.ts";
 import { randomBytes } from "../../app/system_random.ts";
-import { networkOf } from "../../app/network/call_context.ts";
+import { contextNetwork } from "../../app/network/call_context.ts";
 import type { OptOutList } from "../../net/network.ts";
 import { rangeOfOne } from "../../targets/ranges.ts";
 import { workerExclusions } from "../part_request.ts";
@@ -60,7 +60,7 @@ export async function work(given: GivenOptions, surroundings: WorkSurroundings):
     );
   }
   await requireSockets(options, context.network);
-  const network = networkOf(context, optOutFile);
+  const network = contextNetwork(context, optOutFile);
   const { clock } = network;
   const excluded = await workerExclusions(options, network.resolve);
   const worker = randomBytes(6).toHex();

@@ -7,7 +7,7 @@
 import { InputError } from "../../core/errors.ts";
 import { roughDuration } from "../../core/quantities.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
-import { LEASES, workerKey } from "../names.ts";
+import { LEASE_BUCKET, workerKey } from "../names.ts";
 import type { KV } from "../nats/client_types.ts";
 import type { Broker } from "../nats/connection.ts";
 import { brokerError } from "../nats/errors.ts";
@@ -63,7 +63,7 @@ export class WorkerBeat implements AsyncDisposable {
     options: WorkerBeatOptions,
   ): Promise<WorkerBeat> {
     try {
-      const bucket = await broker.bucket(LEASES);
+      const bucket = await broker.bucket(LEASE_BUCKET);
       const offsetMs = await writeEntry(bucket, options, 0);
       if (!isRight(offsetMs)) throw new InputError(`Cannot work: ${clockText(offsetMs)}`);
       return new WorkerBeat(bucket, options, offsetMs);

@@ -8,10 +8,10 @@ import { connectionEnvironment } from "../../app/options/connection_environment.
 import { namedPlace } from "../../app/databases/select_servers.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
+import { type PrintedColumn, tableLines } from "../../app/outputs/table_format.ts";
 import { InputError } from "../../core/errors.ts";
 import { withCommas } from "../../core/quantities.ts";
-import { type ComparedTable, copyDatabase, isEqual } from "../../store/copy/copy_database.ts";
+import { type ComparedTable, copyDatabase, isSameTable } from "../../store/copy/copy_database.ts";
 import { openCopyTarget, readStore } from "../../store/open_store.ts";
 import { createTextIndex } from "../../store/schema/text_index.ts";
 import { withDatabaseErrors } from "../../store/store.ts";
@@ -49,7 +49,7 @@ export async function runCopy(call: CommandCall): Promise<number> {
   if (textIndex) await createTextIndex(copy);
   if (json) { for (const table of tables) await printResult("copy", resultOf(table)); }
   else if (!quiet) await printLines(comparisonLines(tables));
-  const different = tables.filter((table) => !isEqual(table));
+  const different = tables.filter((table) => !isSameTable(table));
   if (different.length === 0) return EXIT.done;
   const names = different.map(({ table }) => table).join(", ");
   reportError(`Cannot finish the copy into ${copy.name}: its rows differ in ${names}`);
@@ -64,17 +64,17 @@ function resultOf(table: ComparedTable) {
     copied: table.copied,
     digest: table.digest,
     copied_digest: table.copiedDigest,
-    equal: isEqual(table),
+    equal: isSameTable(table),
   };
 }
 
-const COLUMNS: readonly TableColumn<ComparedTable>[] = [
+const COLUMNS: readonly PrintedColumn<ComparedTable>[] = [
   { title: "TABLE", width: 16, rank: 0, text: ({ table }) => table },
   { title: "ROWS", width: 11, rank: 0, text: ({ rows }) => withCommas(rows) },
   { title: "LEFT OUT", width: 8, rank: 0, text: ({ leftOut }) => withCommas(leftOut) },
   { title: "COPIED", width: 11, rank: 0, text: ({ copied }) => withCommas(copied) },
   { title: "DIGEST", width: 32, rank: 0, text: ({ digest }) => digest },
-  { title: "EQUAL", width: 0, rank: 0, text: (table) => isEqual(table) ? "yes" : "no" },
+  { title: "EQUAL", width: 0, rank: 0, text: (table) => isSameTable(table) ? "yes" : "no" },
 ];
 
 /** The comparison of both databases as a table. */

@@ -7,7 +7,7 @@
 import { formatAddress, parseIpv4 } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Faults } from "../../fleet/simulate/network/faults.ts";
-import { drawFleet, entriesOf } from "../../fleet/simulate/draw_fleet.ts";
+import { drawFleet, manifestEntries } from "../../fleet/simulate/draw_fleet.ts";
 import { formatManifest } from "../../fleet/manifest.ts";
 import { type Fleet, ifInUse, openFleet } from "../../fleet/simulate/open_fleet.ts";
 import { WitnessLog } from "../../fleet/witness_log.ts";
@@ -54,7 +54,7 @@ async function simulate(options: OptionsOf<"fleet">): Promise<number> {
     witness,
     ifInUse: `${ifInUse(options.range.text)}, or use another --range`,
   });
-  const entries = entriesOf(hosts);
+  const entries = manifestEntries(hosts);
   // Written when every socket is open: the file signals that the fleet is ready.
   if (manifest !== undefined) await writeTextFile(manifest, formatManifest(entries));
   await reportReady(options, entries.length);

@@ -5,9 +5,9 @@
  */
 import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import {
+  type CountedServerToForget,
   findServersToForget,
   forgetServers,
-  type FoundServer,
   undoForget,
 } from "../../app/databases/forget.ts";
 import type { ForgottenInFile } from "../../app/databases/forget_in_files.ts";
@@ -65,7 +65,7 @@ async function undoAll(
 }
 
 async function showServers(
-  servers: readonly FoundServer[],
+  servers: readonly CountedServerToForget[],
   { quiet, json }: Printing,
 ): Promise<void> {
   for (const { key, id, observations } of servers) {
@@ -80,7 +80,7 @@ async function showServers(
 /** Reports what was removed from files, and what could not be. Returns the exit code. */
 function showFiles(
   { name }: Database,
-  servers: readonly FoundServer[],
+  servers: readonly CountedServerToForget[],
   files: readonly ForgottenInFile[],
   { quiet, dryRun }: Printing,
 ): number {

@@ -19,7 +19,7 @@ import { showEvents } from "./history_events.ts";
 import { print, printLines, reportLine } from "../term/console.ts";
 import { findServer } from "../../app/databases/find_server.ts";
 import { namedPlace, openNamed } from "../../app/databases/select_servers.ts";
-import { playersText, type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
+import { playersText, type PrintedColumn, tableLines } from "../../app/outputs/table_format.ts";
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(call: CommandCall): Promise<number> {
@@ -68,7 +68,7 @@ interface HistoryRow {
   readonly changed: boolean;
 }
 
-const COLUMNS: readonly TableColumn<HistoryRow>[] = [
+const COLUMNS: readonly PrintedColumn<HistoryRow>[] = [
   {
     title: "TIME (UTC)",
     width: 19,
@@ -114,7 +114,7 @@ export function historyLines(
   return [
     `${id}: replied in ${replied.length} of ${countOf(seen.length, "observation")} (${share} %)`,
     ...uptimeLines(uptime),
-    ...(players.length === 0 ? [] : [`players: ${sparkline(seen, most)} (maximum ${most})`]),
+    ...(players.length === 0 ? [] : [`players: ${observationBars(seen, most)} (maximum ${most})`]),
     "",
     ...tableLines(COLUMNS, rows, Infinity, GAP),
   ];
@@ -166,7 +166,7 @@ const BARS = "▁▂▃▄▅▆▇█";
 const MAX_BARS = 60;
 
 /** A bar for each observation: a blank without a reply, a dot for an unknown number of players. */
-export function sparkline(seen: readonly Observation[], most: number): string {
+export function observationBars(seen: readonly Observation[], most: number): string {
   const each = Math.ceil(seen.length / MAX_BARS);
   let bars = "";
   for (let at = 0; at < seen.length; at += each) {

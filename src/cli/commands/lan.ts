@@ -25,7 +25,7 @@ import {
 } from "../term/console.ts";
 import { EXIT } from "../../app/exit_codes.ts";
 import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { discoverServers, prepareDiscovery } from "../../app/lan/discover_servers.ts";
+import { discoverServers, prepareLanDiscovery } from "../../app/lan/discover_servers.ts";
 import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { openLanTable } from "../term/live/lan_table.ts";
 import { countOf } from "../../core/quantities.ts";
@@ -40,7 +40,7 @@ export async function runLan(call: CommandCall): Promise<number> {
   const { once } = options;
   const continuous = once === undefined && Deno.stdout.isTerminal();
   const { live, plans } = planDisplay(options, continuous);
-  const prepared = await prepareDiscovery(options, {
+  const prepared = await prepareLanDiscovery(options, {
     allProtocols: options.allProtocols,
     warn: reportLine,
     note: reportError,

@@ -19,8 +19,8 @@ import {
   locateHosts,
   type NamedHost,
   type QueriedEndpoint,
+  type QueryCall,
   queryEndpoints,
-  type QueryRequest,
   readQuery,
   recordsOf,
 } from "../../app/scan/query_endpoints.ts";
@@ -72,7 +72,7 @@ const ANNOUNCED_MS = 1000;
  * It is disposed before the first host is shown, so that the line is never between rows.
  */
 export function announceWait(
-  { options, network: { clock } }: QueryRequest,
+  { options, network: { clock } }: QueryCall,
   show: (line: string) => void,
   isTerminal: boolean,
 ): Disposable {
@@ -94,7 +94,7 @@ type ShowHost = (host: NamedHost, queried: readonly QueriedEndpoint[]) => Promis
 async function queryAll(
   hosts: readonly NamedHost[],
   show: ShowHost,
-  request: QueryRequest,
+  request: QueryCall,
   interrupted: AbortSignal,
 ): Promise<boolean> {
   const failed = new AbortController();
@@ -130,7 +130,7 @@ async function queryAll(
 
 /** Writes hosts to the outputs; without outputs, describes them on standard output. */
 function printer(
-  request: QueryRequest,
+  request: QueryCall,
   rows: FoundRows | undefined,
 ): ShowHost {
   const { quiet, noColor, allProtocols } = request.options;

@@ -12,7 +12,7 @@ import { withDatabaseErrors } from "../../store/store.ts";
 import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 import { openNamed } from "../../app/databases/select_servers.ts";
 import { EXIT } from "../../app/exit_codes.ts";
-import { type TableColumn, tableLines } from "../../app/outputs/table_format.ts";
+import { type PrintedColumn, tableLines } from "../../app/outputs/table_format.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, print, printLines, reportLine } from "../term/console.ts";
 
@@ -48,7 +48,7 @@ export function scanLines(scans: readonly StoredScan[], now: number, space: numb
   return scans.length === 0 ? ["no scans"] : tableLines(columnsAt(now), scans, space, GAP);
 }
 
-function columnsAt(now: number): readonly TableColumn<StoredScan>[] {
+function columnsAt(now: number): readonly PrintedColumn<StoredScan>[] {
   return [
     { title: "STARTED (UTC)", width: 19, rank: 0, text: (scan) => dateText(scan.started_at) },
     { title: "KIND", width: 6, rank: 3, text: ({ kind }) => kind },

@@ -22,7 +22,7 @@ import {
   type SelectionOptions,
   serverSelectionOf,
   storedServersTable,
-  writeServers,
+  writeSelectedServers,
 } from "../../app/databases/select_servers.ts";
 import { whileRead } from "../../app/outputs/closed_pipe.ts";
 import { formatWithJson, refuseDatabases } from "../../app/outputs/found_rows.ts";
@@ -95,7 +95,7 @@ async function show(
     opened.wholeFiles,
     () =>
       reading(() =>
-        writeServers(
+        writeSelectedServers(
           database,
           selection,
           [...sinks, tally],

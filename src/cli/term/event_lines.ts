@@ -7,9 +7,9 @@ import { print, terminalSize } from "./console.ts";
 import { serverId } from "../../core/record.ts";
 import { cutText, harmlessText } from "../../core/text.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
-import { type TableColumn, tableLine } from "../../app/outputs/table_format.ts";
+import { type PrintedColumn, tableLine } from "../../app/outputs/table_format.ts";
 import type { StoredEvent } from "../../store/events/event_feed.ts";
-import { type Change, isWatcherEvent, type WatchEvent } from "../../watch/mod.ts";
+import { type ColumnChange, isWatcherEvent, type WatchEvent } from "../../watch/mod.ts";
 import { countOf, roughDuration } from "../../core/quantities.ts";
 
 /** Maximum width of a line, columns, and maximum length of a field, UTF-16 units. */
@@ -20,7 +20,7 @@ export function eventJson(event: WatchEvent): string {
   return jsonText({ schema: SCHEMA, ...event });
 }
 
-const COLUMNS: readonly TableColumn<WatchEvent>[] = [
+const COLUMNS: readonly PrintedColumn<WatchEvent>[] = [
   {
     title: "TIME",
     width: 9,
@@ -52,7 +52,7 @@ export function storedEventLine(event: StoredEvent, columns: number = LONGEST): 
   return tableLine(shown, cells, Math.min(columns, LONGEST), 2);
 }
 
-const STORED: readonly TableColumn<StoredEvent>[] = [
+const STORED: readonly PrintedColumn<StoredEvent>[] = [
   {
     ...COLUMNS[0],
     title: "TIME (UTC)",
@@ -135,7 +135,7 @@ function changeText(event: WatchEvent): string {
   }
 }
 
-function change([before, now]: Change): string {
+function change([before, now]: ColumnChange): string {
   return `${shown(before)} -> ${shown(now)}`;
 }
 

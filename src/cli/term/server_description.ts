@@ -66,12 +66,12 @@ export function describe(
     (record.requested_as === null ? "" : `  (${harmlessText(record.requested_as)})`);
   const known = rows.filter(([, text]) => text !== null && text !== "");
   const shown = known.map(([name, text]) => [name, harmlessText(text!)]);
-  if (record.name !== null) shown.unshift(["name", nameText(record, color)]);
+  if (record.name !== null) shown.unshift(["name", coloredName(record, color)]);
   return [title, ...shown.map(([name, text]) => `  ${paint("dim", name.padEnd(10))} ${text}`)];
 }
 
 /** The name, in the colours of the MOTD, on one line. A wider text is cut. */
-export function nameText(
+export function coloredName(
   { name, motd, edition }: ServerRecord,
   color: boolean,
   columns: number = Infinity,

@@ -26,7 +26,7 @@ import {
 /** Maximum number of components in one text. */
 export const MAX_NODES = 1000;
 /** Maximum number of levels of nested components. */
-export const MAX_DEPTH = 32;
+export const MAX_COMPONENT_DEPTH = 32;
 /** Maximum number of UTF-16 units of text, codes and placeholders included. */
 export const MAX_UNITS = 32_768;
 
@@ -74,7 +74,7 @@ class ComponentReader {
   #units = MAX_UNITS;
 
   visit(value: unknown, style: Style, depth: number): void {
-    if (this.#nodes-- <= 0 || depth > MAX_DEPTH) this.cut = true;
+    if (this.#nodes-- <= 0 || depth > MAX_COMPONENT_DEPTH) this.cut = true;
     else if (Array.isArray(value)) this.#array(value, style, depth);
     else if (typeof value === "object" && value !== null) this.#object(value as Json, style, depth);
     else if (value !== null && value !== undefined) this.#text(String(value), style);

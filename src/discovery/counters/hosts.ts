@@ -6,7 +6,7 @@
 import { grown, Rows, Slots } from "./slots.ts";
 
 /** What is known of a port of a host, apart from the slices of its /24. */
-export const PortState = {
+export const HostPortState = {
   /** It was not probed as a port of this host. */
   unprobed: 0,
   /** It was probed. */
@@ -38,7 +38,7 @@ export class Hosts {
   counts = new Uint8Array(0);
   /** 1: the counts of a host have to be computed again. */
   #stale = new Uint8Array(0);
-  /** For each port two bits, a value of {@linkcode PortState}. */
+  /** For each port two bits, a value of {@linkcode HostPortState}. */
   readonly #states: Rows<Uint32Array>;
   readonly #slots = new Slots((host) => this.addresses[host]);
   #length = 0;
@@ -100,23 +100,23 @@ export class Hosts {
     const chunk = this.#states.chunk(host);
     const at = this.#states.start(host) + (port >>> 4);
     chunk[at] = chunk[at] & ~(3 << 2 * (port & 15)) | state << 2 * (port & 15);
-    if (state !== PortState.planned && state !== PortState.unprobed) this.#stale[host] = 1;
+    if (state !== HostPortState.planned && state !== HostPortState.unprobed) this.#stale[host] = 1;
   }
 
   /** Whether the default port is open. */
   hasDefault(host: number): boolean {
-    return this.state(host, 0) === PortState.open;
+    return this.state(host, 0) === HostPortState.open;
   }
 
   /** Whether a port was probed as a port of this host. */
   wasProbed(host: number, port: number): boolean {
     const state = this.state(host, port);
-    return state === PortState.probed || state === PortState.open;
+    return state === HostPortState.probed || state === HostPortState.open;
   }
 
   /** Whether a port is probed in the planned pass. */
   isPlanned(host: number, port: number): boolean {
-    return this.state(host, port) === PortState.planned;
+    return this.state(host, port) === HostPortState.planned;
   }
 
   /** Whether the counts of a host have to be computed again, because a port was probed. */
@@ -138,7 +138,7 @@ export class Hosts {
     for (let i = 0; i < this.#ascending.length; i++) {
       const port = this.#ascending[i];
       const state = chunk[start + (port >>> 4)] >>> 2 * (port & 15) & 3;
-      if (state !== PortState.unprobed || wasProbed(port)) continue;
+      if (state !== HostPortState.unprobed || wasProbed(port)) continue;
       const at = first + binOf(this.#distances[i]);
       if (this.counts[at] < MAX_COUNT) this.counts[at]++;
     }
@@ -163,7 +163,7 @@ export class Hosts {
     for (let i = 0; i < this.#ascending.length && count < ports.length; i++) {
       if (binOf(this.#distances[i]) !== bin) continue;
       const port = this.#ascending[i];
-      if (this.state(host, port) !== PortState.unprobed || wasProbed(port)) continue;
+      if (this.state(host, port) !== HostPortState.unprobed || wasProbed(port)) continue;
       ports[count++] = port;
     }
     if (count === 0) this.#stale[host] = 1;
@@ -176,7 +176,7 @@ export class Hosts {
     let open = -Infinity;
     for (let i = 0; i < ascending.length; i++) {
       const port = this.ports[ascending[i]];
-      if (this.state(host, ascending[i]) === PortState.open) open = port;
+      if (this.state(host, ascending[i]) === HostPortState.open) open = port;
       distances[i] = Math.min(0xffff, port - open);
     }
     open = Infinity;

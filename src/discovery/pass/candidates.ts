@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { BINS, type Hosts, PortState } from "../counters/hosts.ts";
+import { BINS, HostPortState, type Hosts } from "../counters/hosts.ts";
 import { ALL_RANKS, type HotNetworks, SLICE, SLICES } from "../counters/hot_networks.ts";
 import {
   type HostRates,
@@ -211,5 +211,5 @@ export class Candidates {
 
 /** Whether a port of a host may be part of a planned slice. */
 export function isOpenToSlices(hosts: Hosts, host: number, port: number): boolean {
-  return hosts.ended[host] === 0 && hosts.state(host, port) === PortState.unprobed;
+  return hosts.ended[host] === 0 && hosts.state(host, port) === HostPortState.unprobed;
 }

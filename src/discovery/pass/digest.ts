@@ -6,7 +6,7 @@
 import { mix } from "../../core/bits.ts";
 
 /** A hash of 64 bits of a sequence of pairs of numbers. It finds differences by mistake. */
-export class Digest {
+export class PairDigest {
   #high = 0x9e3779b9 | 0;
   #low = 0x7f4a7c15;
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Candidates, type HotCounters, isOpenToSlices, MAX_HOST_PORTS } from "./candidates.ts";
-import { PortState } from "../counters/hosts.ts";
+import { HostPortState } from "../counters/hosts.ts";
 import { ALL_RANKS, SLICE } from "../counters/hot_networks.ts";
 import { SliceList } from "./slice_list.ts";
 import { grown } from "../counters/slots.ts";
@@ -12,7 +12,7 @@ import type { CostsByLevel } from "./water_level.ts";
 import type { Universe } from "../counters/universe.ts";
 
 /** Limits of a pass. */
-export interface Caps {
+export interface PassLimits {
   /** Maximum number of probes of the pass to one /24. */
   readonly perNetwork: number;
   /** Maximum number of probes of the pass to one host. */
@@ -70,7 +70,7 @@ export class HotPass {
   clear(): void {
     for (let i = 0; i < this.hostCount; i++) {
       for (let at = this.starts[i]; at < this.endOf(i); at++) {
-        this.counters.hosts.setState(this.hosts[i], this.hostPorts[at], PortState.unprobed);
+        this.counters.hosts.setState(this.hosts[i], this.hostPorts[at], HostPortState.unprobed);
       }
     }
     this.slices.clear();
@@ -83,7 +83,7 @@ export class HotPass {
   }
 
   /** Adds the probes of all candidates to sums by level, except those that do not fit in the caps. */
-  addCosts(costs: CostsByLevel, lowest: number, loss: number, caps: Caps): void {
+  addCosts(costs: CostsByLevel, lowest: number, loss: number, caps: PassLimits): void {
     const { hot } = this.counters;
     const { candidates } = this;
     for (let row = 0; row < hot.length; row++) {
@@ -105,7 +105,7 @@ export class HotPass {
   }
 
   /** Maximum number of probes of the pass to a /24. */
-  #most(row: number, { perNetwork, netBudget }: Caps): number {
+  #most(row: number, { perNetwork, netBudget }: PassLimits): number {
     const { ended, spent } = this.counters.hot;
     return ended[row] === 1 ? 0 : Math.min(perNetwork, netBudget - spent[row]);
   }
@@ -115,7 +115,7 @@ export class HotPass {
    *
    * @returns The number of probes.
    */
-  choose(choice: Choice, caps: Caps): number {
+  choose(choice: Choice, caps: PassLimits): number {
     this.clear();
     const { hot } = this.counters;
     let left = choice.budget;
@@ -199,7 +199,7 @@ export class HotPass {
     this.starts[i] = this.hostProbes;
     this.rateRows[i] = this.candidates.rateRow(row, host, bin);
     for (let at = 0; at < count; at++) {
-      hosts.setState(host, this.#found[at], PortState.planned);
+      hosts.setState(host, this.#found[at], HostPortState.planned);
       this.hostPorts[this.hostProbes++] = this.#found[at];
     }
     return count;

@@ -6,7 +6,7 @@
 import type { Endpoints } from "../../core/endpoints.ts";
 import { lastNotAbove } from "../../targets/ranges.ts";
 import type { DiscoveryTargets } from "../contract.ts";
-import type { Caps } from "./hot_pass.ts";
+import type { PassLimits } from "./hot_pass.ts";
 import type { Universe } from "../counters/universe.ts";
 
 /** What became of a known server. */
@@ -15,7 +15,7 @@ const PLANNED = 1;
 const PROBED = 2;
 
 /** The known servers among the targets, in ascending order. */
-export class KnownServers {
+export class KnownTargets {
   /** Address * 1024 + index of the port. */
   readonly #keys: Float64Array;
   readonly #states: Uint8Array;
@@ -71,7 +71,7 @@ export class KnownServers {
    *
    * @param spent Planned probes of earlier passes to a /24.
    */
-  choose(budget: number, caps: Caps, spent: (network: number) => number): void {
+  choose(budget: number, caps: PassLimits, spent: (network: number) => number): void {
     const chosen: number[] = [];
     let [network, left, host, leftOfHost] = [-1, 0, -1, 0];
     for (let i = 0; i < this.#keys.length && chosen.length < budget; i++) {

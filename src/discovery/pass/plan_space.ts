@@ -12,9 +12,9 @@ import type { ColdCells } from "../counters/cold_cells.ts";
 import type { HotPass } from "./hot_pass.ts";
 import type { Hosts } from "../counters/hosts.ts";
 import type { HotNetworks } from "../counters/hot_networks.ts";
-import type { KnownServers } from "./known_servers.ts";
+import type { KnownTargets } from "./known_servers.ts";
 import type { RankOrder } from "../counters/rank_order.ts";
-import { type Place, SliceList } from "./slice_list.ts";
+import { type SliceEntry, SliceList } from "./slice_list.ts";
 import type { Universe } from "../counters/universe.ts";
 
 /** Number of /20s for which one sum is stored. */
@@ -33,7 +33,7 @@ export interface PlannedUnits {
   /** The hosts. */
   readonly hosts: Hosts;
   /** Known servers. */
-  readonly known: KnownServers;
+  readonly known: KnownTargets;
   /** The order of addresses. */
   readonly order: RankOrder;
   /** The ports, the default port first. */
@@ -65,7 +65,7 @@ export class PlanSpace implements ProbeSpace {
   readonly #sums: Uint32Array;
   readonly #starts: Starts;
   readonly #permutation: Permutation;
-  readonly #place: Place = { key: 0, port: 0, rank: 0 };
+  readonly #place: SliceEntry = { key: 0, port: 0, rank: 0 };
   readonly #one = new Endpoints(1);
   #numbers = new Float64Array(1);
 

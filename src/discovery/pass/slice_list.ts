@@ -12,7 +12,7 @@ const GROUP = 16;
 const MASKED = 0x8000;
 
 /** A place in a list of slices. */
-export interface Place {
+export interface SliceEntry {
   /** The key of the /24. */
   key: number;
   /** The index of the port. */
@@ -94,7 +94,7 @@ export class SliceList {
   }
 
   /** Finds the endpoint at a position from 0 to `size` - 1. */
-  locate(position: number, place: Place): void {
+  locate(position: number, place: SliceEntry): void {
     const group = this.#lastGroup(position);
     let rest = position - this.#positions[group];
     let mask = this.#maskStarts[group];

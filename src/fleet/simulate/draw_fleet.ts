@@ -14,7 +14,7 @@ import type { Range } from "../../targets/ranges.ts";
 import { crowdedAddresses } from "./crowded_addresses.ts";
 import { NO_CONNECTION } from "./raknet/open_connection_styles.ts";
 import { HOSTILE_BEHAVIOURS, HostileHost, NAMED_TRICKS } from "./hostile/hostile_hosts.ts";
-import { drawIdentity, type ServerIdentity } from "./server_identity.ts";
+import { drawIdentity, type SimulatedIdentity } from "./server_identity.ts";
 import { labelled } from "./expected_labels.ts";
 import { LAN_SOFTWARE, SOFTWARE, type Software } from "./software.ts";
 import type { ManifestEntry } from "../manifest.ts";
@@ -70,7 +70,7 @@ export interface FleetPlan {
 }
 
 /** The manifest of hosts: one entry for each server. */
-export function entriesOf(hosts: readonly FleetHost[]): ManifestEntry[] {
+export function manifestEntries(hosts: readonly FleetHost[]): ManifestEntry[] {
   return [...new Set(hosts.map(({ entry }) => entry))];
 }
 
@@ -150,7 +150,7 @@ function drawKind(kinds: readonly Software[], random: Random): Software {
 export function placeServer(
   address: Address,
   software: string,
-  identity: Partial<ServerIdentity>,
+  identity: Partial<SimulatedIdentity>,
   seed: number,
 ): FleetHost {
   const kind = kindOf(software);
@@ -176,7 +176,7 @@ function withTwin(host: FleetHost, { entry }: FleetHost): FleetHost {
 function serverOf(
   address: Address,
   software: Software,
-  identity: ServerIdentity,
+  identity: SimulatedIdentity,
   random: Random,
 ): FleetHost {
   const { bedrock, query, sqp, slp, announcement, nethernet, join, trick, port } = software;

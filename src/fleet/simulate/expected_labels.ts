@@ -4,11 +4,11 @@
  *
  * @module
  */
-import type { ServerIdentity } from "./server_identity.ts";
+import type { SimulatedIdentity } from "./server_identity.ts";
 import type { Label, Truth } from "../manifest.ts";
 
 /** The expected label of one protocol, which may depend on the server's identity. */
-type Labelled = (identity: ServerIdentity) => Label | undefined;
+type Labelled = (identity: SimulatedIdentity) => Label | undefined;
 
 const named = (software: string, proxy?: string): Labelled => () => ({
   software,
@@ -111,7 +111,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, Labelled>>>> = {
  */
 export function labelled(
   kind: string,
-  identity: ServerIdentity,
+  identity: SimulatedIdentity,
   truths: Readonly<Record<string, Truth>>,
 ): Readonly<Record<string, Truth>> {
   return Object.fromEntries(

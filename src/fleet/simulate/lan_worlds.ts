@@ -12,14 +12,14 @@ import {
   type World,
 } from "../../protocols/lan/mod.ts";
 import type { Statement } from "../../protocols/protocol.ts";
-import type { ServerIdentity } from "./server_identity.ts";
+import type { SimulatedIdentity } from "./server_identity.ts";
 
 /** The announcements of a Java world. */
 export interface AnnouncementStyle {
   /** Encodes the announcement of a world at a port. */
-  readonly datagram: (identity: ServerIdentity, port: number) => Uint8Array;
+  readonly datagram: (identity: SimulatedIdentity, port: number) => Uint8Array;
   /** What a correct scanner reads. */
-  readonly truth: (identity: ServerIdentity, port: number) => Statement;
+  readonly truth: (identity: SimulatedIdentity, port: number) => Statement;
 }
 
 /** The NetherNet behaviour of a Bedrock world. */
@@ -27,7 +27,7 @@ export interface NetherNetStyle {
   /** Version of the server data in its response. */
   readonly version: World["version"];
   /** What a correct scanner reads. */
-  readonly truth: (identity: ServerIdentity) => Statement;
+  readonly truth: (identity: SimulatedIdentity) => Statement;
 }
 
 /** Multicast groups by address family, port and interval (milliseconds) of announcements. */
@@ -46,7 +46,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 /** Encodes the response to a NetherNet discovery request. The network id is the identity's GUID. */
 export function answerRequest(
   { version }: NetherNetStyle,
-  identity: ServerIdentity,
+  identity: SimulatedIdentity,
   datagram: Uint8Array,
 ): Uint8Array<ArrayBuffer> | undefined {
   if (openPacket(datagram)?.type !== "request") return undefined;
@@ -54,7 +54,7 @@ export function answerRequest(
   return sealPacket({ type: "response", sender: identity.guid, data });
 }
 
-function worldOf(identity: ServerIdentity, version: World["version"]): World {
+function worldOf(identity: SimulatedIdentity, version: World["version"]): World {
   const { motd, level, online, max, gamemode } = identity;
   const has = <T>(least: number, value: T) => version >= least ? value : null;
   return {

@@ -15,7 +15,7 @@ export interface Motd {
 }
 
 /** The identity of a simulated server. */
-export interface ServerIdentity {
+export interface SimulatedIdentity {
   readonly motd: Motd;
   /** A MOTD of Latin-1 characters only, for software that can write no others. */
   readonly latinMotd: Motd;
@@ -57,7 +57,7 @@ const RELEASES: readonly (readonly [string, number])[] = [
 ];
 
 /** Draws an identity at random. */
-export function drawIdentity(random: Random): ServerIdentity {
+export function drawIdentity(random: Random): SimulatedIdentity {
   const [version, protocol] = random.pick(RELEASES);
   const online = random.chance(0.4) ? 0 : random.below(8);
   return {

@@ -9,7 +9,7 @@ import { decodeQueryRequest, type QueryRequest } from "../../protocols/query/mod
 import { decodePing } from "../../protocols/raknet/mod.ts";
 import { answerPing, refuseConnection } from "./raknet/pongs.ts";
 import { ConnectionOpener } from "./raknet/open_connection.ts";
-import type { ServerIdentity } from "./server_identity.ts";
+import type { SimulatedIdentity } from "./server_identity.ts";
 import { answerRequest } from "./lan_worlds.ts";
 import { answerHandshake, answerStat, drawToken, type QueryStyle } from "./query/query_replies.ts";
 import type { Random } from "../random.ts";
@@ -32,7 +32,7 @@ export class SimulatedServer implements Responder {
    * @param identity The server's name, players and so on.
    * @param random The source of tokens.
    */
-  constructor(readonly software: Software, readonly identity: ServerIdentity, random: Random) {
+  constructor(readonly software: Software, readonly identity: SimulatedIdentity, random: Random) {
     this.#random = random;
     const style = software.bedrock?.openConnection;
     // The secret is not drawn from `random`, because that would change the sequence of tokens.

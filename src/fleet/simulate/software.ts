@@ -8,7 +8,7 @@ import type { BedrockStyle } from "./raknet/pongs.ts";
 import { BEDROCK_STYLES } from "./raknet/advertisement_styles.ts";
 import type { OpenConnectionStyle } from "./raknet/open_connection.ts";
 import { OPEN_CONNECTION_STYLES } from "./raknet/open_connection_styles.ts";
-import type { ServerIdentity } from "./server_identity.ts";
+import type { SimulatedIdentity } from "./server_identity.ts";
 import {
   type AnnouncementStyle,
   type NetherNetStyle,
@@ -58,7 +58,7 @@ export interface Software {
   /** NetherNet discovery behaviour on a LAN. Default: none. */
   readonly nethernet?: NetherNetStyle;
   /** Changes the identity that was drawn for the server. */
-  readonly adapt?: (identity: ServerIdentity) => ServerIdentity;
+  readonly adapt?: (identity: SimulatedIdentity) => SimulatedIdentity;
   /** Number of copies of each reply. Default: 1. */
   readonly repeats?: number;
   /** Whether the MOTD contains an opt-out. Such a server must not be reported. */
@@ -66,22 +66,22 @@ export interface Software {
 }
 
 /** An identity with Latin-1 text only. */
-const latin = (identity: ServerIdentity): ServerIdentity => ({
+const latin = (identity: SimulatedIdentity): SimulatedIdentity => ({
   ...identity,
   motd: identity.latinMotd,
 });
 
-const withNul = (identity: ServerIdentity): ServerIdentity => ({
+const withNul = (identity: SimulatedIdentity): SimulatedIdentity => ({
   ...identity,
   motd: { text: `${identity.latinMotd.text}\u0000B`, plain: `${identity.latinMotd.plain} B` },
 });
 
-const optedOut = (identity: ServerIdentity): ServerIdentity => ({
+const optedOut = (identity: SimulatedIdentity): SimulatedIdentity => ({
   ...identity,
   motd: { text: `§b§d§f§d§b${identity.latinMotd.text}`, plain: identity.latinMotd.plain },
 });
 
-const withoutGuid = (identity: ServerIdentity): ServerIdentity => ({ ...identity, guid: 0n });
+const withoutGuid = (identity: SimulatedIdentity): SimulatedIdentity => ({ ...identity, guid: 0n });
 
 const bedrock = (name: keyof typeof BEDROCK_STYLES, weight: number, rest?: Partial<Software>) => ({
   name,
@@ -98,7 +98,7 @@ const withOpenConnection = (
   rest?: Partial<Software>,
 ) => bedrock("bds", 1, { name, bedrock: { ...BEDROCK_STYLES.bds, openConnection }, ...rest });
 
-const crowded = (identity: ServerIdentity): ServerIdentity => ({
+const crowded = (identity: SimulatedIdentity): SimulatedIdentity => ({
   ...identity,
   online: identity.max,
 });
@@ -123,7 +123,7 @@ const listed = (name: string, weight: number, rest?: Partial<Software>) => ({
 });
 
 /** An identity with a version before 1.19.4, where vanilla's key order changed. */
-const old = (identity: ServerIdentity): ServerIdentity => ({
+const old = (identity: SimulatedIdentity): SimulatedIdentity => ({
   ...identity,
   version: "1.19.2",
   protocol: 760,
@@ -142,7 +142,7 @@ const unity = (name: string, rest: Partial<Software>) => ({
 });
 
 /** An identity with a version of autumn 2026. */
-const ofAutumn2026 = (identity: ServerIdentity): ServerIdentity => ({
+const ofAutumn2026 = (identity: SimulatedIdentity): SimulatedIdentity => ({
   ...identity,
   ...(identity.guid & 2n
     ? { version: "1.26.60", protocol: 2225 }

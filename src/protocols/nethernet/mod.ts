@@ -7,7 +7,7 @@
  * @module
  */
 import { formatAddress } from "../../core/address.ts";
-import { hashOf } from "../../core/bits.ts";
+import { hashBytes } from "../../core/bits.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
 import { nodeUrl } from "../../core/node_modules.ts";
@@ -66,7 +66,7 @@ function statusFingerprint(
 ): number | undefined {
   const { name, version, level, max } = status?.game ?? {};
   if (name == null || name === DEFAULT_NAME) return undefined;
-  return hashOf(new TextEncoder().encode(JSON.stringify([name, version, level, max])));
+  return hashBytes(new TextEncoder().encode(JSON.stringify([name, version, level, max])));
 }
 
 /** NetherNet's status over HTTP, as Bedrock servers speak it. */

@@ -46,7 +46,7 @@ const PONG = { pong: 0x1c, advertise: 0x1d } as const;
 const OUT_OF_BAND = 0x0d;
 
 /** Why a server refuses a connection, by the first byte of its message. */
-export const REFUSALS = {
+export const REFUSAL_REASONS = {
   0x11: "connectionAttemptFailed",
   0x12: "alreadyConnected",
   0x14: "noFreeConnections",
@@ -222,7 +222,7 @@ export type RefusalReason = Refusal["reason"];
 
 /** Encodes a refusal, as a server does. */
 export function encodeRefusal({ reason, guid, protocol }: Refusal): Uint8Array<ArrayBuffer> {
-  const id = Object.entries(REFUSALS).find(([, name]) => name === reason)![0];
+  const id = Object.entries(REFUSAL_REASONS).find(([, name]) => name === reason)![0];
   return concat([Number(id)], protocol === undefined ? [] : [protocol], MAGIC, u64(guid));
 }
 
@@ -233,7 +233,7 @@ export function encodeRefusal({ reason, guid, protocol }: Refusal): Uint8Array<A
  * @throws Truncated when the message ends inside the magic or the GUID.
  */
 export function decodeRefusal(bytes: Uint8Array): Refusal | undefined {
-  const reason = REFUSALS[bytes[0] as keyof typeof REFUSALS];
+  const reason = REFUSAL_REASONS[bytes[0] as keyof typeof REFUSAL_REASONS];
   if (reason === undefined) return undefined;
   const reader = new Reader(bytes, 1);
   const protocol = reason === "incompatibleProtocol" ? reader.u8("RakNet protocol") : undefined;

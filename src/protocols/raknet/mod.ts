@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { hashOf } from "../../core/bits.ts";
+import { hashBytes } from "../../core/bits.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
 import type { Protocol, Verifier } from "../protocol.ts";
 import type { AdvertisementFlag } from "./advertisement.ts";
@@ -94,7 +94,7 @@ function pongFingerprint(reply: Uint8Array | undefined): number | undefined {
   const pong = reply && decodePong(reply);
   if (pong === undefined) return undefined;
   const isOwn = isServerGuid(String(pong.guid));
-  return hashOf(isOwn ? reply!.subarray(GUID_AT, GUID_AT + 8) : reply!.subarray(GUID_AT));
+  return hashBytes(isOwn ? reply!.subarray(GUID_AT, GUID_AT + 8) : reply!.subarray(GUID_AT));
 }
 
 /** RakNet, as Bedrock servers speak it. */

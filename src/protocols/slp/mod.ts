@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { hashOf } from "../../core/bits.ts";
+import { hashBytes } from "../../core/bits.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
 import { formatAddress } from "../../core/address.ts";
 import { nodeUrl } from "../../core/node_modules.ts";
@@ -94,7 +94,7 @@ function statusFingerprint(_reply: unknown, status: SlpStatus | undefined): numb
   if (status?.kind !== "status") return undefined;
   const { versionName, motd, max, favicon } = status.java;
   if (motd === null || motd === DEFAULT_MOTD) return undefined;
-  return hashOf(new TextEncoder().encode(JSON.stringify([versionName, motd, max, favicon])));
+  return hashBytes(new TextEncoder().encode(JSON.stringify([versionName, motd, max, favicon])));
 }
 
 /** Server List Ping, as Java servers speak it. */

@@ -25,7 +25,7 @@ import {
 } from "../../core/checked_json.ts";
 import { InputError } from "../../core/errors.ts";
 import { PASS_SIGN } from "../checkpoint/written_rows.ts";
-import type { Discovery, IPv4Endpoint, PassInput, PassResult } from "../../discovery/contract.ts";
+import type { IPv4Endpoint, PassInput, PassPlanner, PassResult } from "../../discovery/contract.ts";
 
 /** A server that a pass found. */
 export interface DiscoveredServer extends IPv4Endpoint {
@@ -141,7 +141,7 @@ function parseServer(text: string): DiscoveredServer | undefined {
  * changed, or another version of the program plans differently.
  */
 export function replayPasses(
-  discovery: Discovery,
+  discovery: PassPlanner,
   records: readonly PassRecord[],
   source: string,
 ): void {

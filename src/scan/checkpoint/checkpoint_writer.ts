@@ -23,7 +23,7 @@ import { WrittenRows, writtenRowsPath } from "./written_rows.ts";
 import { configurationDigest } from "./resumed_rows.ts";
 
 /** The fields that are equal in every checkpoint of a scan. */
-export type ScanIdentity = Pick<Checkpoint, "program" | "scanId" | "seed" | "shard" | "key">;
+export type CheckpointIdentity = Pick<Checkpoint, "program" | "scanId" | "seed" | "shard" | "key">;
 
 /** Options of a checkpoint writer. */
 export interface WriterOptions {
@@ -34,7 +34,7 @@ export interface WriterOptions {
   /** The clock for the time of each save. */
   readonly clock: Pick<Clock, "wall">;
   /** The fields that are equal in every checkpoint. */
-  readonly identity: ScanIdentity;
+  readonly identity: CheckpointIdentity;
   /** The configuration, JSON text. */
   readonly configuration: string;
   /** The outputs of the rows. */

@@ -9,7 +9,7 @@ import type { Demultiplexer } from "../../net/demultiplexer.ts";
 import { ExclusiveLinks } from "../tables/exclusive_links.ts";
 import type { OptOutRecorder } from "../tables/opt_out_recorder.ts";
 import { nonceOf } from "../setup/random_numbers.ts";
-import { sentTo } from "../setup/requested_names.ts";
+import { sentNameAndPort } from "../setup/requested_names.ts";
 import type { PortQueries } from "./port_queries.ts";
 import type { ScanConnections } from "../tables/scan_connections.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
@@ -63,7 +63,7 @@ export function interviewOptions(
       stream: (protocol, connectMs) => connections.open(endpoint, protocol, connectMs, signal),
     },
     shortage,
-    ...sentTo(targets, endpoint),
+    ...sentNameAndPort(targets, endpoint),
     nonce: () => nonceOf(io.random),
     optsOut: optOuts.isOptOut,
     optedOut: () => optedOut.has(endpoint.address),

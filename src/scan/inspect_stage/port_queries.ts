@@ -14,7 +14,7 @@ import { SWEEP_WAIT_MS } from "../../net/port_socket.ts";
 import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
 import type { OpenPort } from "../../sweep/ports/port_receiver.ts";
 import { nonceOf } from "../setup/random_numbers.ts";
-import { sentTo } from "../setup/requested_names.ts";
+import { sentNameAndPort } from "../setup/requested_names.ts";
 import {
   MAX_OF_HOST,
   type ScanConnections,
@@ -352,7 +352,7 @@ export class PortQueries {
         endpoint,
         open: () => Promise.resolve(new StreamLink(endpoint, { ...link, limits, signal }, stream)),
         exclusive: true,
-        ...sentTo(targets, endpoint),
+        ...sentNameAndPort(targets, endpoint),
         statusOnly: true,
         timeoutMs: Infinity, // the link has its own time limits
         stopsWithoutFirstReply: true,

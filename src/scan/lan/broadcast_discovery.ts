@@ -43,7 +43,7 @@ const ALL_NODES = 0xff02n << 112n | 1n;
  */
 const LIFETIME_MS = { announcement: 5000, nethernet: 15_000, raknet: 15_000, slp: 40_000 };
 /** Broadcasts probes, and reads the replies and announcements that start interviews. */
-export class Discovery {
+export class BroadcastDiscovery {
   /** Number of broadcast datagrams sent. */
   sent = 0;
   readonly #networkId: bigint;

@@ -12,12 +12,11 @@ import { Demultiplexer } from "../../net/demultiplexer.ts";
 import { HOST_RATE, Throttle } from "../../net/throttle.ts";
 import { hasUsualPort } from "../../protocols/usual_ports.ts";
 import { LAN_PROTOCOLS } from "../../protocols/lan/mod.ts";
-import { Discovery } from "./broadcast_discovery.ts";
+import { BroadcastDiscovery } from "./broadcast_discovery.ts";
 import { LanInterviews } from "./lan_interviews.ts";
 import { LanSweep } from "./lan_sweep.ts";
-import { refusalOf } from "./system_refusals.ts";
+import { systemErrorCode } from "./system_refusals.ts";
 import type { DiscoverySetup, LanEnd, LocalLink, LocalNetwork } from "./discovery_setup.ts";
-
 
 /**
  * Number of pings, and the interval between two pings, milliseconds; a continuous discovery then
@@ -45,7 +44,7 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   await using demultiplexer = new Demultiplexer(sockets, throttle, clock);
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const interviews = new LanInterviews(options, networks, demultiplexer, reject);
-  const discovery = new Discovery(options, networks, demultiplexer, interviews);
+  const discovery = new BroadcastDiscovery(options, networks, demultiplexer, interviews);
   demultiplexer.listen((datagram, from, socket) => discovery.receive(datagram, from, socket)).catch(
     reject,
   );
@@ -81,7 +80,7 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
 /** The sweep for dedicated servers over TCP, if the options request one. */
 function lanSweep(
   interviews: LanInterviews,
-  discovery: Discovery,
+  discovery: BroadcastDiscovery,
   options: DiscoverySetup,
 ): LanSweep | undefined {
   const streams = options.protocols.filter((one) => one.transport === "tcp" && hasUsualPort(one));
@@ -157,12 +156,16 @@ async function openGroup(
 
 /** Records the code of a refusal. Links may have no IPv6: for them, only a lack of descriptors counts. */
 function noteRefusal(error: unknown, bits: 4 | 6, refusals: Set<string>): void {
-  const code = refusalOf(error);
+  const code = systemErrorCode(error);
   if (bits === 4 || isOutOfDescriptors(code)) refusals.add(code);
 }
 
 /** Broadcasts pings and removes expired servers, until the end of the discovery. */
-async function ping(discovery: Discovery, options: DiscoverySetup, end: number): Promise<void> {
+async function ping(
+  discovery: BroadcastDiscovery,
+  options: DiscoverySetup,
+  end: number,
+): Promise<void> {
   const { clock, signal, continuous, servers } = options;
   const pause = (ms: number) => sleep(clock, Math.max(0, Math.min(ms, end - clock.now())), signal);
   for (let round = 1; !signal.aborted && clock.now() <= end; round++) {
@@ -177,7 +180,11 @@ async function ping(discovery: Discovery, options: DiscoverySetup, end: number):
 }
 
 /** Broadcasts NetherNet requests until the end of the discovery. */
-async function request(discovery: Discovery, options: DiscoverySetup, end: number): Promise<void> {
+async function request(
+  discovery: BroadcastDiscovery,
+  options: DiscoverySetup,
+  end: number,
+): Promise<void> {
   const { clock, signal } = options;
   while (!signal.aborted && clock.now() < end) {
     await discovery.request();

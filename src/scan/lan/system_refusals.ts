@@ -9,7 +9,7 @@
  *
  * @throws Every other error, a missing Deno permission included.
  */
-export function refusalOf(error: unknown): string {
+export function systemErrorCode(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (typeof name === "string" && name !== "NotCapable") {
     if (typeof code === "string") return code;
@@ -25,5 +25,5 @@ export function refusalOf(error: unknown): string {
  * @throws Every other error.
  */
 export function noneWhenRefused(error: unknown): undefined {
-  refusalOf(error);
+  systemErrorCode(error);
 }

@@ -118,7 +118,7 @@ export function countPlans(selection: ScanSelection): ReadonlyMap<KnownPlan, num
  * Makes a function that returns the names of all protocols in which a known server may be queried,
  * including follow-ups. For other endpoints it returns `undefined`.
  */
-export function sentTo(
+export function knownProtocolNames(
   options: KnownOptions,
 ): (endpoint: Endpoint) => readonly string[] | undefined {
   const plans = knownPlans(options);

@@ -22,7 +22,7 @@ const TAG = { noText: -1, noNumber: -2, integer: -3, number: -4, ipv4: -5, ipv6:
  * differs from an empty text. Servers choose the hashed texts. Without the key, they could choose
  * texts that collide. The hash is fast and not cryptographic: every row of a scan is hashed.
  */
-export class Digest {
+export class AliasDigest {
   /** The lower half, signed. */
   low = 0;
   /** The upper half, signed. */

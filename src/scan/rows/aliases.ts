@@ -23,7 +23,7 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey, endpointOf, formatEndpoint } from "../../core/address.ts";
+import { type Endpoint, endpointKey, endpointOfKey, formatEndpoint } from "../../core/address.ts";
 import {
   bridgedMotd,
   type BridgeSide,
@@ -33,7 +33,7 @@ import {
 } from "../../classify/software_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import { Digest, DigestTable, type DigestTableState } from "./alias_digests.ts";
+import { AliasDigest, DigestTable, type DigestTableState } from "./alias_digests.ts";
 
 /**
  * Maximum number of stored signatures. When it is reached, no more signatures are stored: later
@@ -86,7 +86,7 @@ export class Aliases {
   #servers: (number | bigint)[] = [];
   /** For each reply that a host sent on more than one port, the number of ports. */
   #repeats = new Map<number, number>();
-  readonly #digest: Digest;
+  readonly #digest: AliasDigest;
   /** The signatures of the current row, the strongest first. */
   readonly #row = new Int32Array(WORDS * MAX_OF_ROW);
   /**
@@ -111,7 +111,7 @@ export class Aliases {
    * @param allProtocols Every protocol that rows may name.
    */
   constructor(key: Uint8Array, allProtocols: readonly Protocol[]) {
-    this.#digest = new Digest(key);
+    this.#digest = new AliasDigest(key);
     this.#allProtocols = allProtocols;
     this.#textFlags = new Set(allProtocols.flatMap((one) => one.playersAreTextFlag ?? []));
     const names = (some: readonly Protocol[]) => new Set(some.map(({ name }) => name));
@@ -150,7 +150,7 @@ export class Aliases {
     this.#gather(record, low, high);
     const known = this.#recognised() || this.#everywhere(record, low, high, next);
     for (let i = 0; i < this.#count; i++) this.#remember(i, known || next);
-    if (known !== 0) return formatEndpoint(endpointOf(this.#servers[known - 1]));
+    if (known !== 0) return formatEndpoint(endpointOfKey(this.#servers[known - 1]));
     if (this.#signatures.size > sizeBefore) this.#servers.push(endpointKey(endpoint));
     return null;
   }
@@ -240,7 +240,7 @@ export class Aliases {
   }
 
   /** Adds the digest as a signature of kind `own`, and searches for one of kind `wanted`. */
-  #add({ low, high }: Digest, own: number, wanted = own, unique = false): void {
+  #add({ low, high }: AliasDigest, own: number, wanted = own, unique = false): void {
     const at = WORDS * this.#count;
     const digest = this.#digest.resume(low, high).word(own);
     this.#row[at] = digest.low;

@@ -10,7 +10,7 @@ import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../.
 import { attachedOf } from "../../inspect/attachments.ts";
 import { mergeReplies } from "../../inspect/merge.ts";
 import {
-  decodeReply,
+  decodeRawReply,
   type ProtocolReply,
   type UndecodedReply,
 } from "../../inspect/protocol_reply.ts";
@@ -59,7 +59,7 @@ export class RowMaker {
   make(source: RowSource): ServerRecord {
     const { scanId, allProtocols, players, attach } = this.options;
     const { endpoint, seenAt, latencyMs, requestedAs, replies: given, isCutShort } = source;
-    const replies = "raw" in given ? [decodeReply(given, allProtocols)] : given;
+    const replies = "raw" in given ? [decodeRawReply(given, allProtocols)] : given;
     const context = { endpoint, seenAt, latencyMs, requestedAs, scanId, allProtocols };
     const record: RecordWithAttachments = mergeReplies(replies, context);
     if (isCutShort) record.flags = [...record.flags, CUT_SHORT].sort();

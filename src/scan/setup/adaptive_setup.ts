@@ -4,7 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
-import type { Discovery } from "../../discovery/contract.ts";
+import type { PassPlanner } from "../../discovery/contract.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { PassRecord } from "../adaptive/pass_record.ts";
 
@@ -77,7 +77,7 @@ export function budgetProbes(
 /** An adaptive scan whose targets are known. */
 export interface AdaptiveScan extends AdaptiveSetup {
   /** Plans the passes. It has folded those of earlier runs. */
-  readonly discovery: Discovery;
+  readonly discovery: PassPlanner;
   /** The protocols that are probed, in the order of the discovery's targets. */
   readonly protocols: readonly Protocol[];
   /** The closed passes of earlier runs of the scan. */

@@ -90,7 +90,7 @@ export function requestedName(targets: TargetNames, endpoint: Endpoint): Request
 }
 
 /** The name and the port to send to an endpoint. */
-export function sentTo(targets: TargetNames, endpoint: Endpoint) {
+export function sentNameAndPort(targets: TargetNames, endpoint: Endpoint) {
   const { sent: requestedAs, port: requestedPort } = requestedName(targets, endpoint);
   return { requestedAs, requestedPort };
 }

@@ -20,7 +20,7 @@ import type { ScanTargets } from "../setup/scan_setup.ts";
 type ByProtocol = ReadonlyMap<string, EndpointSet>;
 
 /** Decides in which protocols the known servers of a scan are queried. */
-export class KnownServers {
+export class KnownServerProtocols {
   readonly #plans: ReadonlyMap<number | bigint, KnownPlan>;
   /** By protocol: servers that the passes of the protocol skip. */
   readonly #withheld: ByProtocol;

@@ -15,7 +15,7 @@ import { Tokens } from "../../targets/token.ts";
 import { LowWaterMark } from "../setup/low_water_mark.ts";
 import { AddressSignals } from "./address_signals.ts";
 import type { EarlyStop } from "./early_stop.ts";
-import { KnownServers } from "./known_servers.ts";
+import { KnownServerProtocols } from "./known_servers.ts";
 import { OptedOutAddresses } from "./opted_out_addresses.ts";
 import { Uninspected } from "./uninspected_servers.ts";
 import { OwnNetwork } from "./own_network.ts";
@@ -44,7 +44,7 @@ export interface ScanTables {
   /** Hosts that flood: they send far more datagrams than the scan sent probes to them. */
   readonly floods: FloodingHosts;
   /** The protocols in which known servers are queried. */
-  readonly known: KnownServers;
+  readonly known: KnownServerProtocols;
   /** Endpoints that are probed. */
   readonly probed: ProbedEndpoints;
   /** The low-water marks: all targets before them are finished. */
@@ -77,7 +77,7 @@ export function makeTables(
   const filter = new HostFilter(seed);
   const responders = new Responders(seed, filter);
   for (const endpoint of targets.responders) responders.add(endpoint);
-  const known = new KnownServers(targets, seed, filter);
+  const known = new KnownServerProtocols(targets, seed, filter);
   const optedOut = new OptedOutAddresses(targets.optedOut, seed, filter);
   const probed = new ProbedEndpoints(
     options,

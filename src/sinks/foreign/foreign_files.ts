@@ -8,7 +8,7 @@
 import { parseAddress, parseEndpoint, unmappedAddress } from "../../core/address.ts";
 import { emptyRecord, type ServerRecord } from "../../core/record.ts";
 import { parseRow } from "../json.ts";
-import { NmapReader, type OpenPort, parseGrepLine } from "./nmap_files.ts";
+import { type NmapPort, NmapReader, parseGrepLine } from "./nmap_files.ts";
 import { XmlError } from "./xml_tags.ts";
 import { recordFromJson } from "../read_rows.ts";
 import { EntryReader } from "./entries.ts";
@@ -17,8 +17,8 @@ import {
   areOwn,
   type ChosenColumn,
   ignoredKeys,
+  parseTableHead,
   type Table,
-  tableOf,
   type TableRow,
 } from "./tables.ts";
 
@@ -153,7 +153,7 @@ export function foreignLineReader(defaults: ImportDefaults): LineReader {
     const raw = line.replace(/\r$/, "");
     // naabu writes its head again before every host
     const head = table === undefined || HEAD.test(text)
-      ? tableOf(raw, table === undefined ? defaults.columns : [])
+      ? parseTableHead(raw, table === undefined ? defaults.columns : [])
       : undefined;
     if (head !== undefined) {
       const isNew = table === undefined;
@@ -250,7 +250,7 @@ function readGrep(text: string, defaults: ImportDefaults): readonly ImportedServ
 }
 
 function ofPort(
-  { host, port, seconds }: OpenPort,
+  { host, port, seconds }: NmapPort,
   { seenAt }: ImportDefaults,
 ): readonly ImportedServer[] | undefined {
   return endpointOnly(host, port, millisecondsOf(seconds) ?? seenAt);

@@ -6,7 +6,7 @@
 import { type Tag, XmlError, XmlReader } from "./xml_tags.ts";
 
 /** An open port of a host, with values as they were written. */
-export interface OpenPort {
+export interface NmapPort {
   /** The host's address, unparsed. */
   readonly host: string;
   /** The port number, unparsed. */
@@ -28,7 +28,7 @@ const TRANSPORTS = new Set(["tcp", "udp"]);
  *
  * @returns `undefined` when the line has another format.
  */
-export function parseGrepLine(line: string): readonly OpenPort[] | undefined {
+export function parseGrepLine(line: string): readonly NmapPort[] | undefined {
   const fields = new Map(
     line.split("\t").map((field) => {
       const colon = field.indexOf(": ");
@@ -37,7 +37,7 @@ export function parseGrepLine(line: string): readonly OpenPort[] | undefined {
   );
   const host = fields.get("Host")?.split(" ", 1)[0];
   if (host === undefined) return undefined;
-  const found: OpenPort[] = [];
+  const found: NmapPort[] = [];
   // The version of a service may contain ", " but no slash: nmap replaces slashes by |.
   for (const text of fields.get("Ports")?.split(", ") ?? []) {
     const [port, state, transport] = text.split("/", 3);
@@ -69,14 +69,14 @@ export class NmapReader {
    *
    * @throws XmlError for malformed XML, and for XML of another format.
    */
-  *read(text: string): Generator<OpenPort, void> {
+  *read(text: string): Generator<NmapPort, void> {
     for (const tag of this.#xml.read(text)) {
       const open = this.#take(tag);
       if (open !== undefined) yield open;
     }
   }
 
-  #take({ name, ancestors, attributes }: Tag): OpenPort | undefined {
+  #take({ name, ancestors, attributes }: Tag): NmapPort | undefined {
     const parent = ancestors.at(-1);
     if (parent === undefined && name !== "nmaprun") {
       throw new XmlError(`its root element is <${name}>, and not <nmaprun>`);

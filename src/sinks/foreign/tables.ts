@@ -92,7 +92,10 @@ function split(line: string, separator: string | undefined): readonly string[] {
  *
  * @throws InputError when a chosen column is missing.
  */
-export function tableOf(line: string, chosen: readonly ChosenColumn[] = []): Table | undefined {
+export function parseTableHead(
+  line: string,
+  chosen: readonly ChosenColumn[] = [],
+): Table | undefined {
   for (const separator of [...SEPARATORS, undefined]) {
     const head = split(line, separator).map((name) => name.trim().toLowerCase()); // a mark too
     if (isHead(head, separator, chosen)) return new HeadedTable(head, separator, chosen);

@@ -9,11 +9,11 @@ import { type ColumnDefinition, type Row, StoreError, type Value } from "../data
 import { canonicalHost } from "../rows/addresses.ts";
 import {
   inKeyOrder,
+  safeIntegerOrNull,
   storable,
   storableCount,
   storableJson,
   storableTime,
-  wholeNumber,
 } from "../rows/stored_values.ts";
 
 /** A row's place in the order in which a table is copied: values of its key. */
@@ -99,7 +99,7 @@ export function isStorable([, type]: ColumnDefinition, value: Value): boolean {
   if (typeof value !== "number") return true;
   if (type === "timestamptz") return storableTime(value) === value;
   if (type === "integer") return storableCount(value) === value;
-  return type !== "bigint" || wholeNumber(value) === value;
+  return type !== "bigint" || safeIntegerOrNull(value) === value;
 }
 
 /** Counts the rows of a table, and hashes them independently of their order. */

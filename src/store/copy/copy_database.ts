@@ -38,7 +38,7 @@ export interface ComparedTable {
 }
 
 /** Whether a table is the same in both databases. */
-export function isEqual({ rows, copied, digest, copiedDigest }: ComparedTable): boolean {
+export function isSameTable({ rows, copied, digest, copiedDigest }: ComparedTable): boolean {
   return rows === copied && digest === copiedDigest;
 }
 
@@ -133,7 +133,7 @@ class Copy {
   }
 
   get isEqual(): boolean {
-    return this.isComplete && this.compared.every(isEqual);
+    return this.isComplete && this.compared.every(isSameTable);
   }
 
   /** Compares the tables that an earlier run has completed. */
@@ -141,7 +141,7 @@ class Copy {
     for (const table of this.tables.filter(({ name }) => this.done.includes(name))) {
       if (!await this.#compare(table, await this.#digestOf(table))) return false;
     }
-    return this.compared.every(isEqual);
+    return this.compared.every(isSameTable);
   }
 
   /** Copies and compares the tables that are not complete. Returns whether it came to the end. */

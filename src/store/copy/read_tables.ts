@@ -6,7 +6,7 @@
 import {
   type ColumnDefinition,
   type Database,
-  hexOf,
+  hexColumn,
   type Row,
   StoreError,
   timeParameter,
@@ -100,7 +100,7 @@ function isCopied({ type, isIdentity }: TableColumn, all: readonly TableColumn[]
 
 /** SQL of a column in the form of {@linkcode Value}. */
 function valueOf(database: Database, column: string, type: TableColumn["type"]): string {
-  return type === "bytea" ? hexOf(database, column) : column;
+  return type === "bytea" ? hexColumn(database, column) : column;
 }
 
 /** SQL of a `?` parameter of a type. */

@@ -35,6 +35,14 @@ export class ChangedMeanwhile extends Error {
 /** A value of a column. Booleans are 1 and 0, times Unix milliseconds; lists and facts are JSON text. */
 export type Value = string | number | null;
 
+/** SQL, and the values of its parameters. */
+export interface Sql {
+  /** SQL with a `?` for each parameter. */
+  readonly sql: string;
+  /** The parameters. */
+  readonly values: readonly Value[];
+}
+
 /** A row of a query's result: values by column name. */
 export type Row = Readonly<Record<string, Value>>;
 
@@ -187,7 +195,7 @@ export function updateOf(
 }
 
 /** SQL that reads a column of bytes as hexadecimal text. */
-export function hexOf({ engine }: Database, column: string): string {
+export function hexColumn({ engine }: Database, column: string): string {
   return engine === "postgres"
     ? `encode(${column}, 'hex')`
     : `case when ${column} is null then null else lower(hex(${column})) end`;

@@ -10,7 +10,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { CONTENT } from "../rows/content_hash.ts";
 import { storable } from "../rows/stored_values.ts";
 import { shortenChanges } from "./event_limits.ts";
-import type { Change, EventBody } from "./watch_event.ts";
+import type { ColumnChange, EventBody } from "./watch_event.ts";
 
 /** Columns of the content hash whose changes are not events `changed`. */
 const UNWATCHED: readonly (keyof ServerRecord)[] = ["guid", "joinable"];
@@ -28,8 +28,8 @@ function changesOf(
   before: Partial<ServerRecord>,
   now: Partial<ServerRecord>,
   allProtocols: readonly Protocol[],
-): Record<string, Change> {
-  const changes: Record<string, Change> = {};
+): Record<string, ColumnChange> {
+  const changes: Record<string, ColumnChange> = {};
   if (lacksProtocols(before, now) || lacksProtocols(now, before)) return changes;
   const lostBefore = lossOf(before, now, allProtocols);
   const lostNow = lossOf(now, before, allProtocols);

@@ -5,10 +5,11 @@
  * @module
  */
 import { FieldError, parseJson } from "../../core/checked_json.ts";
+import { HOUR_MS } from "../../core/quantities.ts";
 import { cutText } from "../../core/text.ts";
 import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";
 import { storableJson } from "../rows/stored_values.ts";
-import type { Change, EventBody } from "./watch_event.ts";
+import type { ColumnChange, EventBody } from "./watch_event.ts";
 
 /** Maximum size of the values of a `changed` event, bytes of JSON. */
 const MAX_CHANGES_BYTES = 4096;
@@ -22,7 +23,7 @@ const MARK = "…";
 /** Changes whose long values are shortened. */
 export interface ShortenedChanges {
   /** The values before and now, by column. */
-  readonly changes: Readonly<Record<string, Change>>;
+  readonly changes: Readonly<Record<string, ColumnChange>>;
   /** The columns with a shortened value. Absent: there is none. */
   readonly shortened?: readonly string[];
 }
@@ -31,7 +32,7 @@ export interface ShortenedChanges {
  * Shortens long values: texts end with an ellipsis, lists have their first elements. The JSON of the
  * changes of all watched columns has at most 4 KiB.
  */
-export function shortenChanges(changes: Readonly<Record<string, Change>>): ShortenedChanges {
+export function shortenChanges(changes: Readonly<Record<string, ColumnChange>>): ShortenedChanges {
   for (const maxBytes of VALUE_BYTES) {
     const shortened = new Set<string>();
     const entries = Object.entries(changes).map(([column, values]) => {
@@ -91,9 +92,6 @@ const encoder = new TextEncoder();
 const LIMITED: readonly string[] = ["changed", "restarted"];
 /** Maximum number of events with each of {@linkcode limitedParts}, per server and hour. */
 export const MAX_PER_HOUR = 12;
-/** The time in which events are limited, milliseconds. */
-export const HOUR_MS = 3_600_000;
-
 /** The kind and the values of an event that are read to limit others. */
 type LimitedBody = Pick<EventBody, "event"> & { readonly changes?: unknown };
 

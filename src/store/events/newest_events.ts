@@ -21,7 +21,7 @@ import {
 } from "./event_feed.ts";
 
 /** The place of an event in the order of times. */
-export interface EventPlace extends EventPosition {
+export interface EventCursor extends EventPosition {
   /** The time of the event, Unix milliseconds. */
   readonly at: number;
 }
@@ -29,7 +29,7 @@ export interface EventPlace extends EventPosition {
 /** Which events to read. */
 export interface NewestEvents extends Pick<EventSelection, "onBroken"> {
   /** Only events after this place, which are older. Default: from the newest event on. */
-  readonly before?: EventPlace;
+  readonly before?: EventCursor;
   /** The kinds of the events. Default: all kinds. */
   readonly kinds?: readonly string[];
   /** `servers.id` of the servers whose events are read. Default: all servers. */
@@ -46,7 +46,7 @@ export interface NewestEvents extends Pick<EventSelection, "onBroken"> {
 export interface EventsPage {
   readonly events: readonly StoredEvent[];
   /** The place after which the next page begins; `null`: there is no further event. */
-  readonly next: EventPlace | null;
+  readonly next: EventCursor | null;
 }
 
 /** Reads a page of events, the newest first: by time, then by transaction. */

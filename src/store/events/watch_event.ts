@@ -28,7 +28,7 @@ export interface WatchEventBase extends EventSubject {
 }
 
 /** A column's old value and new value. */
-export type Change = readonly [before: unknown, now: unknown];
+export type ColumnChange = readonly [before: unknown, now: unknown];
 
 /**
  * What happened, with a type in the member `event`. `limit_reached`: there are so many events of the
@@ -60,19 +60,19 @@ export type EventBody =
    */
   | {
     readonly event: "changed";
-    readonly changes: Readonly<Record<string, Change>>;
+    readonly changes: Readonly<Record<string, ColumnChange>>;
     readonly shortened?: readonly string[];
     readonly limit_reached?: true;
   }
   /** The players changed. `joined` and `left` are present when the server lists names. */
   | {
     readonly event: "players";
-    readonly players_online: Change;
+    readonly players_online: ColumnChange;
     readonly joined?: readonly string[];
     readonly left?: readonly string[];
   }
   /** The RakNet GUID changed, which happens at a restart of the server. */
-  | { readonly event: "restarted"; readonly guid: Change; readonly limit_reached?: true }
+  | { readonly event: "restarted"; readonly guid: ColumnChange; readonly limit_reached?: true }
   /** The server's address opted out. The watch polls the address no more. */
   | { readonly event: "opted_out" };
 

@@ -16,7 +16,7 @@ import { isTimeIn, timeList } from "../uptime/rollup_hours.ts";
 import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { hasTextIndex } from "../schema/text_index.ts";
 import { othersEnded } from "../database/other_transactions.ts";
-import { keysOf, readSalt, tombstone } from "./tombstones.ts";
+import { readSalt, tombstone, tombstoneKeys } from "./tombstones.ts";
 import { removeAllOrphanedIcons } from "./orphaned_icons.ts";
 import { formatAddress, parseEndpoint } from "../../core/address.ts";
 
@@ -228,7 +228,7 @@ const COLUMNS = "s.id, s.key, s.address, s.scope, s.port";
 function serverOf({ id, key: own, address: stored, scope: zone, port: number }: Row) {
   const [key, address, port] = [String(own), canonicalHost(String(stored)), Number(number)];
   const scope = zone === null ? null : String(zone);
-  return { id: Number(id), key, keys: keysOf({ key, address, scope, port }) };
+  return { id: Number(id), key, keys: tombstoneKeys({ key, address, scope, port }) };
 }
 
 /** Addresses per transaction. */

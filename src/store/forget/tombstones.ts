@@ -4,7 +4,7 @@
  * @module
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
-import { type Database, hexOf } from "../database/database.ts";
+import { type Database, hexColumn } from "../database/database.ts";
 import { byAddress, type ServerIdentity } from "../rows/identity.ts";
 
 /** The fields of an identity that tombstones cover. */
@@ -20,13 +20,13 @@ export function tombstone(salt: string, key: string): string {
 }
 
 /** The keys by which a server is recognised: its own, and at last that of its endpoint. */
-export function keysOf(server: ForgettableServer): readonly string[] {
+export function tombstoneKeys(server: ForgettableServer): readonly string[] {
   return [...new Set([server.key, byAddress(server).key])];
 }
 
 /** Reads the salt of a database, hexadecimal. */
 export async function readSalt(database: Database): Promise<string> {
-  const sql = `select ${hexOf(database, "salt")} as salt from blocksweep_salt`;
+  const sql = `select ${hexColumn(database, "salt")} as salt from blocksweep_salt`;
   const [{ salt }] = await database.rows(sql);
   return String(salt);
 }
@@ -44,18 +44,20 @@ export async function withoutForgotten<
   const all = lists.flat();
   if (all.length === 0) return lists;
   const [found] = await database.rows(
-    `select ${hexOf(database, "salt")} as salt from blocksweep_salt ` +
+    `select ${hexColumn(database, "salt")} as salt from blocksweep_salt ` +
       "where exists (select 1 from forgotten)",
   );
   if (found === undefined) return lists;
   const salt = String(found.salt);
   const hashes = new Map(
-    all.flatMap(({ identity }) => keysOf(identity)).map((key) => [key, tombstone(salt, key)]),
+    all.flatMap(({ identity }) => tombstoneKeys(identity)).map((
+      key,
+    ) => [key, tombstone(salt, key)]),
   );
   const forgotten = await storedHashes(database, [...hashes.values()]);
   if (forgotten.size === 0) return lists;
   const isKept = ({ identity }: { readonly identity: ForgettableServer }) =>
-    !keysOf(identity).some((key) => forgotten.has(hashes.get(key)!));
+    !tombstoneKeys(identity).some((key) => forgotten.has(hashes.get(key)!));
   return lists.map((list) => list.filter(isKept)) as unknown as Lists;
 }
 
@@ -71,7 +73,7 @@ async function storedHashes(
     ? `{${hashes.map((one) => `"\\\\x${one}"`).join()}}`
     : JSON.stringify(hashes);
   const rows = await database.rows(
-    `select ${hexOf(database, "hash")} as hash from forgotten where ${isStored}`,
+    `select ${hexColumn(database, "hash")} as hash from forgotten where ${isStored}`,
     [list],
   );
   return new Set(rows.map(({ hash }) => String(hash)));

@@ -5,7 +5,7 @@
  */
 import { type Database, type Row, timeParameter } from "../database/database.ts";
 import { storableUuid } from "../rows/stored_values.ts";
-import { STALE_MS } from "../scans/scan_progress.ts";
+import { HEARTBEAT_TIMEOUT_MS } from "../scans/scan_progress.ts";
 
 /** A part of a scan. Times are Unix milliseconds. */
 export interface ListedPart {
@@ -54,7 +54,7 @@ export async function listedParts(database: Database, id: string): Promise<Liste
         timeParameter(database)
       } as is_old from scan_parts p join scans c on c.id = p.scan ` +
         `where c.uuid = ? and p.state = ? order by ${order} limit ${MAX_PARTS}`,
-      [database.now() - STALE_MS, uuid, state],
+      [database.now() - HEARTBEAT_TIMEOUT_MS, uuid, state],
     );
     return rows.map(partOf);
   };

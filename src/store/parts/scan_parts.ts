@@ -11,7 +11,7 @@ import type { ScanNumbers } from "../scans/scan_progress.ts";
 export const FINAL_STATES = ["done", "poisoned", "cancelled"] as const;
 
 /** The state of a part. `queued`: no worker has it. `poisoned`: it failed too often. */
-export type PartState = "queued" | "running" | typeof FINAL_STATES[number];
+export type StoredPartState = "queued" | "running" | typeof FINAL_STATES[number];
 
 /** The numbers of a part. */
 export type PartNumbers = Omit<ScanNumbers, "endsAt" | "rate" | "counters">;
@@ -20,7 +20,7 @@ export type PartNumbers = Omit<ScanNumbers, "endsAt" | "rate" | "counters">;
 export interface PartUpdate {
   /** Number of the part, from 1. */
   readonly part: number;
-  readonly state: PartState;
+  readonly state: StoredPartState;
   /** When this was reported, Unix milliseconds of one clock for all reports. */
   readonly at: number;
   /** The worker that reports this. Default: unchanged. */
@@ -54,7 +54,7 @@ const INSERT_PART = (() => {
   return insertInto("scan_parts", columns, conflict);
 })();
 
-const isFinal = (state: PartState) => FINAL_STATES.some((one) => one === state);
+const isFinal = (state: StoredPartState) => FINAL_STATES.some((one) => one === state);
 
 /**
  * Writes what is newly known of parts, and the numbers of the scan. A report that a newer one has
@@ -159,7 +159,11 @@ async function readParts(database: Database, scan: number): Promise<Map<number, 
       packetLoss: row.packet_loss === null ? undefined : Number(row.packet_loss),
       rowsLost: Number(row.rows_lost),
     };
-    const [part, state, at] = [Number(row.part), row.state as PartState, Number(row.updated_at)];
+    const [part, state, at] = [
+      Number(row.part),
+      row.state as StoredPartState,
+      Number(row.updated_at),
+    ];
     const worker = row.worker === null ? null : String(row.worker);
     return [part, { part, state, at, worker, tries: Number(row.tries), numbers }];
   }));

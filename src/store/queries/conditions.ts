@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { type Database, isInList, listValue, type Value } from "../database/database.ts";
+import { type Database, isInList, listValue, type Sql, type Value } from "../database/database.ts";
 import { storable } from "../rows/stored_values.ts";
 import { indexedText } from "../schema/text_index.ts";
-import type { Sql, TableAlias, UsualOrder } from "./orders.ts";
+import type { TableAlias, UsualOrder } from "./orders.ts";
 
 /** A condition of servers `s` and their states `t`. */
-export interface Condition extends Sql {
+export interface ServerCondition extends Sql {
   /** The only table of which the condition reads columns. */
   readonly table: TableAlias;
   /** A query for the ids of the servers that fulfil it, by an index; `undefined`: there is none. */
@@ -27,14 +27,17 @@ export interface Condition extends Sql {
    * A sort order of which the index finds the servers in each of some parts, and the conditions of these
    * parts, in ascending order.
    */
-  readonly parts?: { readonly order: UsualOrder; readonly conditions: readonly Condition[] };
+  readonly parts?: { readonly order: UsualOrder; readonly conditions: readonly ServerCondition[] };
 }
 
 /** A condition whose servers an index finds. */
-export type Indexed = Condition & { readonly ids: Sql };
+export type Indexed = ServerCondition & { readonly ids: Sql };
 
 /** A condition of indexed columns of `servers`. */
-export function ofServer(sql: (prefix: "s." | "") => string, values: readonly Value[]): Condition {
+export function ofServer(
+  sql: (prefix: "s." | "") => string,
+  values: readonly Value[],
+): ServerCondition {
   const ids = { sql: `select id from servers where ${sql("")}`, values };
   return { table: "s", sql: sql("s."), values, ids, isOwn: true };
 }
@@ -48,7 +51,11 @@ export function anyOf(conditions: readonly Sql[]): Sql {
 }
 
 /** The condition that a column of keys has one of some values. */
-export function hasKey(database: Database, column: string, keys: readonly string[]): Condition {
+export function hasKey(
+  database: Database,
+  column: string,
+  keys: readonly string[],
+): ServerCondition {
   const values = [listValue(database, keys)];
   return ofServer((s) => isInList(database, `${s}${column}`, "text"), values);
 }
@@ -58,7 +65,7 @@ export function hasKey(database: Database, column: string, keys: readonly string
  *
  * @param condition A condition of the value `name`. Default: all values.
  */
-export async function keysOf(
+export async function distinctValues(
   database: Database,
   column: "software_key" | "kind_key",
   condition: Sql = { sql: "name is not null", values: [] },
@@ -79,7 +86,7 @@ export async function keysOf(
 export function ofRanges(
   isIn: (prefix: "s." | "") => string,
   ranges: readonly Value[][],
-): Condition {
+): ServerCondition {
   const values = ranges.flat();
   if (ranges.length === 1) return ofServer(isIn, values);
   const sql = `(${ranges.map(() => `(${isIn("s.")})`).join(" or ") || "false"})`;
@@ -95,7 +102,7 @@ export const SEARCHED = ["name", "motd_plain", "map", "software"] as const;
  * PostgreSQL reads the rows that its index finds. SQLite intersects the servers of all trigrams of a text,
  * and ignores the case of letters by other rules than the condition, so it may find further servers.
  */
-const TEXT_INDEX: Readonly<Record<Database["engine"], Partial<Condition>>> = {
+const TEXT_INDEX: Readonly<Record<Database["engine"], Partial<ServerCondition>>> = {
   postgres: { isSlow: true, isOwn: true },
   sqlite: { isApproximate: true, isSlow: true },
 };
@@ -104,12 +111,12 @@ const TEXT_INDEX: Readonly<Record<Database["engine"], Partial<Condition>>> = {
 export async function hasText(
   database: Database,
   text: string,
-): Promise<Condition> {
+): Promise<ServerCondition> {
   const { engine } = database;
   const contains = (s: string) =>
     `(${SEARCHED.map((column) => like(`${s}${column}`, engine, text)).join(" or ")})`;
   const values = SEARCHED.map(() => `%${pattern(text)}%`);
-  const ids = await indexedText(database, fold(text), contains(""), values);
+  const ids = await indexedText(database, foldCase(text), contains(""), values);
   return {
     table: "s",
     sql: contains("s."),
@@ -135,10 +142,10 @@ function like(column: string, engine: Database["engine"], text: string): string 
 
 /** Text in lower case as a `like` pattern, with wildcards escaped. */
 export function pattern(text: string): string {
-  return fold(text).replace(/[\\%_]/g, "\\$&");
+  return foldCase(text).replace(/[\\%_]/g, "\\$&");
 }
 
 /** A text in lower case, as databases compare it. */
-export function fold(text: string): string {
+export function foldCase(text: string): string {
   return storable(text).toLowerCase();
 }

@@ -14,15 +14,15 @@ import type { ListedRecord } from "../rows/stored_record.ts";
 import { foldedKey, storable, versionKey } from "../rows/stored_values.ts";
 import {
   anyOf,
-  type Condition,
-  fold,
+  distinctValues,
+  foldCase,
   hasKey,
   hasText,
-  keysOf,
   ofRanges,
   ofServer,
   pattern,
   SEARCHED,
+  type ServerCondition,
 } from "./conditions.ts";
 
 /**
@@ -70,7 +70,10 @@ export interface FilterTest<Value, Server> {
 /** A filter of servers. */
 interface ServerFilter<Value> extends FilterTest<Value, ListedRecord> {
   /** The condition of the filter. Filters with the same function have one condition together. */
-  readonly sql: (database: Database, filters: ServerFilters) => Condition | Promise<Condition>;
+  readonly sql: (
+    database: Database,
+    filters: ServerFilters,
+  ) => ServerCondition | Promise<ServerCondition>;
 }
 
 /** A test of one column. */
@@ -106,7 +109,7 @@ function filter<Value, Name extends keyof ListedRecord>(
  */
 export const SERVER_FILTERS = {
   software: filter("software", hasSoftware, (wanted: readonly string[]) => {
-    const parts = wanted.map(fold);
+    const parts = wanted.map(foldCase);
     return (text) => text !== null && parts.some((part) => foldedKey(text).includes(part));
   }),
   version: filter("version", hasVersion, (wanted: readonly string[]) => {
@@ -149,7 +152,7 @@ export const SERVER_FILTERS = {
   text: {
     sql: (database, { text = "" }) => hasText(database, text),
     test: (text) => {
-      const part = fold(text);
+      const part = foldCase(text);
       return (server: Pick<ListedRecord, typeof SEARCHED[number]>) =>
         SEARCHED.some((column) => server[column]?.toLowerCase().includes(part));
     },
@@ -164,10 +167,10 @@ export const SERVER_FILTERS = {
 export async function conditionsOf(
   database: Database,
   filters: ServerFilters,
-): Promise<Condition[]> {
+): Promise<ServerCondition[]> {
   const given = givenFilters(SERVER_FILTERS, filters);
   const queries = new Set(given.map(({ name }) => SERVER_FILTERS[name].sql));
-  const conditions: Condition[] = [];
+  const conditions: ServerCondition[] = [];
   for (const sql of queries) conditions.push(await sql(database, filters));
   return conditions;
 }
@@ -211,25 +214,25 @@ function isKindText(wanted: readonly string[]): (text: string | null) => boolean
 }
 
 /** The condition of the filter `online`. */
-function hasState(_: Database, { online }: ServerFilters): Condition {
+function hasState(_: Database, { online }: ServerFilters): ServerCondition {
   const sql = `t.online = ${online}`;
   const ids = { sql: `select t.server as id from server_state t where ${sql}`, values: [] };
   return { table: "t", sql, values: [], ids, order: "players" };
 }
 
 /** The condition of the filter `since`. */
-function isChangedSince(database: Database, { since = 0 }: ServerFilters): Condition {
+function isChangedSince(database: Database, { since = 0 }: ServerFilters): ServerCondition {
   const isLater = (s: string) => `${s}changed_at > ${timeParameter(database)}`;
   return { ...ofServer(isLater, [since]), order: "changed" };
 }
 
 /** The condition of the filter `port`. */
-function hasPort(database: Database, { port = [] }: ServerFilters): Condition {
+function hasPort(database: Database, { port = [] }: ServerFilters): ServerCondition {
   return ofServer((s) => isInList(database, `${s}port`, "integer"), [listValue(database, port)]);
 }
 
 /** The condition of the filter `flag`. */
-function hasFlag(database: Database, { flag = [] }: ServerFilters): Condition {
+function hasFlag(database: Database, { flag = [] }: ServerFilters): ServerCondition {
   const flags = flag.map(storable);
   const values = [listValue(database, flags)];
   const isFlag = isInList(database, "f.flag", "text");
@@ -245,7 +248,7 @@ function hasFlag(database: Database, { flag = [] }: ServerFilters): Condition {
 }
 
 /** The condition of the filter `tag`. */
-function hasTag(database: Database, { tag = [] }: ServerFilters): Condition {
+function hasTag(database: Database, { tag = [] }: ServerFilters): ServerCondition {
   const tags = tag.map(storable);
   const isTag = isInList(database, "g.tag", "text");
   const values = [listValue(database, tags)];
@@ -265,7 +268,7 @@ function hasTag(database: Database, { tag = [] }: ServerFilters): Condition {
 function hasPlayers(
   _: Database,
   { online, minPlayers = 0, maxPlayers }: ServerFilters,
-): Condition {
+): ServerCondition {
   const players = "coalesce(t.players_online, -1)";
   const sql = `${players} >= ?${maxPlayers === undefined ? "" : ` and ${players} <= ?`}`;
   const values = [minPlayers, ...maxPlayers === undefined ? [] : [maxPlayers]];
@@ -274,7 +277,7 @@ function hasPlayers(
   );
   const ids = { sql: `${isOnline} union all ${isOffline}`, values: [...values, ...values] };
   if (online !== undefined) return { table: "t", sql, values, ids, order: "players" };
-  const conditions = [false, true].map((state): Condition => {
+  const conditions = [false, true].map((state): ServerCondition => {
     return { table: "t", sql: `t.online = ${state}`, values: [], order: "players" };
   });
   return { table: "t", sql, values, ids, parts: { order: "players", conditions } };
@@ -284,12 +287,12 @@ function hasPlayers(
 async function hasSoftware(
   database: Database,
   { software = [] }: ServerFilters,
-): Promise<Condition> {
+): Promise<ServerCondition> {
   const like = anyOf(software.map((part) => ({
     sql: "name like ? escape '\\'",
     values: [`%${pattern(part)}%`],
   })));
-  return hasKey(database, "software_key", await keysOf(database, "software_key", like));
+  return hasKey(database, "software_key", await distinctValues(database, "software_key", like));
 }
 
 /** The columns of a server that `kind_key` contains; of `alias_of`, whether there is one. */
@@ -299,10 +302,10 @@ type ServerKind = Pick<
 >;
 
 /** The condition of all filters of these columns: the keys whose parts pass their tests. */
-async function hasKind(database: Database, filters: ServerFilters): Promise<Condition> {
+async function hasKind(database: Database, filters: ServerFilters): Promise<ServerCondition> {
   const { edition, protocol, confidence, noAliases } = SERVER_FILTERS;
   const test = testOf<ServerKind>({ edition, protocol, confidence, noAliases }, filters);
-  const keys = await keysOf(database, "kind_key");
+  const keys = await distinctValues(database, "kind_key");
   return hasKey(database, "kind_key", keys.filter((key) => test(kindOf(key))));
 }
 
@@ -320,7 +323,7 @@ function kindOf(key: string): ServerKind {
  * The condition of the filter `version`: a version equals a wanted one, or begins with it and a period.
  * Few keys of other versions are between `KEY` and `KEY/`.
  */
-function hasVersion(_: Database, { version = [] }: ServerFilters): Condition {
+function hasVersion(_: Database, { version = [] }: ServerFilters): ServerCondition {
   const keys = outermostKeys(version);
   const isVersion = (s: string) =>
     `${s}version_key >= ? and ${s}version_key < ? and (${s}version_key = ? or ${s}version_key >= ?)`;
@@ -335,10 +338,10 @@ function outermostKeys(versions: readonly string[]): string[] {
 }
 
 /** The condition of the filter `network`. */
-function isWithin(database: Database, { network = [] }: ServerFilters): Condition {
+function isWithin(database: Database, { network = [] }: ServerFilters): ServerCondition {
   const column = addressColumn(database);
   const type = database.engine === "postgres" ? "::inet" : "";
-  const ranges = disjoint(network.map(networkOf)).map(({ start, end }) => {
+  const ranges = disjoint(network.map(parseNetwork)).map(({ start, end }) => {
     const last = (typeof end === "bigint" ? end - 1n : end - 1) as Address;
     return [addressValue(database, start), addressValue(database, last)];
   });
@@ -357,7 +360,7 @@ function disjoint(ranges: readonly Range[]): Range[] {
  *
  * @throws InputError for another text.
  */
-export function networkOf(text: string): Range {
+export function parseNetwork(text: string): Range {
   const target = parseTarget(text);
   if ("range" in target && target.port === undefined) return target.range;
   throw new InputError(`Cannot use "${text}" as a network: write 192.0.2.0/24 or 2001:db8::/32`);
@@ -365,7 +368,7 @@ export function networkOf(text: string): Range {
 
 /** Whether an address is in one of some networks. */
 export function isInNetworks(networks: readonly string[]): (address: Address) => boolean {
-  const ranges = networks.map(networkOf);
+  const ranges = networks.map(parseNetwork);
   const v4 = ranges.filter(({ start }) => typeof start === "number");
   const v6 = ranges.filter(({ start }) => typeof start === "bigint");
   return (address) => {

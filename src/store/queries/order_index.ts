@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type Database, listValue, type Value } from "../database/database.ts";
+import { type Database, listValue, type Sql, type Value } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
-import type { Condition } from "./conditions.ts";
+import type { ServerCondition } from "./conditions.ts";
 import {
   ID,
   orderBy,
@@ -14,14 +14,13 @@ import {
   SERVER_ORDERS,
   type ServerOrder,
   sortKeys,
-  type Sql,
   type TableAlias,
   TABLES,
 } from "./orders.ts";
 
 /** Servers to find, in a sort order. */
 export interface OrderedQuery {
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly ServerCondition[];
   readonly sort: ServerOrder;
   /** Maximum number of servers. */
   readonly limit: number;
@@ -51,13 +50,15 @@ const COLUMNS = {
  */
 export function joinOf(database: Database, table: TableAlias, id: string): string {
   return database.engine === "postgres"
-    ? `cross join lateral (select ${columnsOf(database, table)} from ${TABLES[table]} ${table} ` +
+    ? `cross join lateral (select ${orderColumns(database, table)} from ${
+      TABLES[table]
+    } ${table} ` +
       `where ${ID[table]} = ${id} offset 0) ${table}`
     : `cross join ${TABLES[table]} ${table} on ${ID[table]} = ${id}`;
 }
 
 /** The columns that orders and conditions read, of a table. */
-export function columnsOf(database: Database, table: TableAlias): string {
+export function orderColumns(database: Database, table: TableAlias): string {
   return table === "s"
     ? `${COLUMNS.s}, name_key, first_seen, ${addressColumn(database)}`
     : COLUMNS.t;
@@ -78,7 +79,7 @@ export async function inOrder(
   const other = table === "s" ? "t" : "s";
   const isOther = conditions.some((one) => one.table === other);
   const join = isOther ? joinOf(database, other, ID[table]) : "";
-  const from = tableOf(database, sort, among);
+  const from = orderedTable(database, sort, among);
   const parts = start === undefined
     ? [{ conditions: [], keys: sortKeys(database, sort) }]
     : partsBehind(database, sort, start);
@@ -94,7 +95,11 @@ export async function inOrder(
 }
 
 /** SQL of the table whose rows are read. SQLite has no statistics: hints say what it reads first. */
-export function tableOf(database: Database, sort: ServerOrder, among?: readonly number[]): Sql {
+export function orderedTable(
+  database: Database,
+  sort: ServerOrder,
+  among?: readonly number[],
+): Sql {
   const { table, index } = SERVER_ORDERS[sort];
   const name = `${TABLES[table]} ${table}`;
   const isSqlite = database.engine === "sqlite";

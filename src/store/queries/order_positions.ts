@@ -5,7 +5,7 @@
  * @module
  */
 import { formatAddress } from "../../core/address.ts";
-import type { Database, Value } from "../database/database.ts";
+import type { Database, Sql, Value } from "../database/database.ts";
 import { addressSort } from "../rows/addresses.ts";
 import { storable } from "../rows/stored_values.ts";
 import {
@@ -14,7 +14,6 @@ import {
   SERVER_ORDERS,
   type ServerOrder,
   sortKeys,
-  type Sql,
   TABLES,
   type UsualOrder,
   usualOrder,

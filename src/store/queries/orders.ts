@@ -3,14 +3,8 @@
  *
  * @module
  */
-import type { Database, Value } from "../database/database.ts";
+import type { Database, Sql } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
-
-/** SQL, and the values of its parameters. */
-export interface Sql {
-  readonly sql: string;
-  readonly values: readonly Value[];
-}
 
 /** A table of which an order or a condition reads columns: `s` is `servers`, `t` is `server_state`. */
 export type TableAlias = "s" | "t";

@@ -7,14 +7,14 @@
  *
  * @module
  */
-import type { Database, Row } from "../database/database.ts";
-import type { Condition, Indexed } from "./conditions.ts";
+import type { Database, Row, Sql } from "../database/database.ts";
+import type { Indexed, ServerCondition } from "./conditions.ts";
 import {
-  columnsOf,
   inOrder,
   joinOf,
+  orderColumns,
   type OrderedQuery,
-  tableOf,
+  orderedTable,
   whereClause,
 } from "./order_index.ts";
 import {
@@ -25,7 +25,6 @@ import {
   SERVER_ORDERS,
   type ServerOrder,
   sortKeys,
-  type Sql,
   startAfter,
   type TableAlias,
   TABLES,
@@ -139,7 +138,7 @@ export async function pageOf(
 async function partedPage(
   database: Database,
   page: Page,
-  parted: Condition,
+  parted: ServerCondition,
   steps: PageSteps,
 ): Promise<readonly number[]> {
   const { sort, start, limit } = page;
@@ -206,7 +205,7 @@ function entriesOf(database: Database, page: Page, count: number, columns = ""):
   const named = keys.map((key, i) => `${key} as k${i}`).join(", ");
   const { sql, values } = whereClause([...positionOf(database, page), ...inRange]);
   return {
-    sql: `select ${named}${columns} from ${tableOf(database, sort).sql} ${sql} ` +
+    sql: `select ${named}${columns} from ${orderedTable(database, sort).sql} ${sql} ` +
       `${orderBy(sort, keys, start)} limit ${count}`,
     values,
   };
@@ -223,7 +222,12 @@ function among(database: Database, page: Page, count: number): Sql {
   const { table } = SERVER_ORDERS[sort];
   const names = keyNames(table, sort);
   const isOwn = conditions.some((one) => one.table === table);
-  const entries = entriesOf(database, page, count, isOwn ? `, ${columnsOf(database, table)}` : "");
+  const entries = entriesOf(
+    database,
+    page,
+    count,
+    isOwn ? `, ${orderColumns(database, table)}` : "",
+  );
   const other = table === "s" ? "t" : "s";
   const isOther = conditions.some((one) => one.table === other);
   const join = isOther ? joinOf(database, other, names.at(-1)!) : "";
@@ -294,7 +298,7 @@ function foundBy(
   // PostgreSQL would read rows of `servers` twice otherwise.
   const isOwn = database.engine === "postgres" && rarest.isOwn && read.includes("s");
   const found = isOwn
-    ? `(select ${columnsOf(database, "s")} from servers s where ${rarest.sql} offset 0) s`
+    ? `(select ${orderColumns(database, "s")} from servers s where ${rarest.sql} offset 0) s`
     : `(${rarest.ids.sql}) c`;
   const id = isOwn ? ID.s : "c.id";
   const joins = read.filter((table) => !isOwn || table !== "s")
@@ -343,19 +347,19 @@ function byTables(database: Database, page: Page): Sql {
 }
 
 /** The conditions still to be checked for servers that the index of a condition found. */
-function conditionsBeside({ conditions }: Page, indexed: Indexed): Condition[] {
+function conditionsBeside({ conditions }: Page, indexed: Indexed): ServerCondition[] {
   return conditions.filter((one) => indexed.isApproximate || one !== indexed);
 }
 
 /** The tables of which conditions read columns. */
-function tablesOf(conditions: readonly Condition[]): TableAlias[] {
+function tablesOf(conditions: readonly ServerCondition[]): TableAlias[] {
   return (["s", "t"] as const).filter((table) => conditions.some((one) => one.table === table));
 }
 
 /** The condition that the fewest servers fulfil; `undefined`: very many fulfil each of them. */
 async function rarestOf(
   database: Database,
-  conditions: readonly Condition[],
+  conditions: readonly ServerCondition[],
   { few, many }: PageSteps,
 ): Promise<{ rarest?: Indexed; count: number }> {
   let rarest: Indexed | undefined;
@@ -375,6 +379,6 @@ async function rarestOf(
   return { rarest: rarest ?? slow, count: fewest };
 }
 
-function isIndexed(condition: Condition): condition is Indexed {
+function isIndexed(condition: ServerCondition): condition is Indexed {
   return condition.ids !== undefined;
 }

@@ -27,14 +27,14 @@ export const CONTENT: readonly (keyof ServerRecord)[] = [
 ];
 
 /**
- * A value as part of the text that {@linkcode hashOf} hashes. Stored text contains no U+0000, so lists of
+ * A value as part of the text that {@linkcode contentHash} hashes. Stored text contains no U+0000, so lists of
  * equally many values have equal texts only if the values are equal.
  */
 export function hashedText(value: Value): string {
   return value === null ? "\0" : `\0=${value}`;
 }
 
-/** The factors of the halves of {@linkcode hashOf}. They are odd, so no multiplication loses a bit. */
+/** The factors of the halves of {@linkcode contentHash}. They are odd, so no multiplication loses a bit. */
 const HIGH_FACTOR = 0x9e3779b1;
 const LOW_FACTOR = 0x85ebca77;
 
@@ -44,7 +44,7 @@ const LOW_FACTOR = 0x85ebca77;
  * and then a change from one to the other is not found. That hides nothing but the server's own change,
  * because only hashes of one server are compared.
  */
-export function hashOf(text: string): string {
+export function contentHash(text: string): string {
   const { length } = text;
   const even = length & ~1;
   let high = 0x1e3779b9;

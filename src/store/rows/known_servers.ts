@@ -5,7 +5,7 @@
  */
 import {
   type Database,
-  hexOf,
+  hexColumn,
   isInList,
   listValue,
   type Row,
@@ -93,8 +93,8 @@ export async function readKnownServers(
     );
   }
   const rows = await database.rows(
-    `select s.id, s.key, s.address, s.port, ${hexOf(database, "s.content")} as content, ` +
-      `${hexOf(database, "s.digest")} as digest, s.first_seen, s.changed_at, ` +
+    `select s.id, s.key, s.address, s.port, ${hexColumn(database, "s.content")} as content, ` +
+      `${hexColumn(database, "s.digest")} as digest, s.first_seen, s.changed_at, ` +
       "case when p.seen_at >= t.replied_at then p.names end as names, p.seen_at as players_at, " +
       columns.map((name) => `${fieldExpression(name)} as ${name}, `).join("") +
       "t.online, t.missed_scans, t.lacking_parts, t.players_online, " +

@@ -5,16 +5,16 @@
  */
 import { FIELDS, type FieldType, type ServerRecord } from "../../core/record.ts";
 import type { ColumnDefinition, ColumnType, Value } from "../database/database.ts";
-import { CONTENT, hashedText, hashOf } from "./content_hash.ts";
+import { CONTENT, contentHash, hashedText } from "./content_hash.ts";
 import type { ServerIdentity } from "./identity.ts";
 import {
   foldedKey,
   nameKey,
+  safeIntegerOrNull,
   storable,
   storableCount,
   storableJson,
   versionKey,
-  wholeNumber,
 } from "./stored_values.ts";
 
 /**
@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<FieldType, ColumnType>> = {
 /** Converts values of fields that are not null. */
 const CONVERT: Readonly<Record<FieldType, (value: never) => Value>> = {
   text: storable,
-  integer: wholeNumber,
+  integer: safeIntegerOrNull,
   number: (value: number) => Number.isFinite(value) ? value : null,
   boolean: (value: boolean) => value ? 1 : 0,
   names: storableList,
@@ -94,14 +94,15 @@ const CLAMPED = "countClamped";
 export function serverValues(record: ServerRecord, identity: ServerIdentity): ServerValues {
   const { players_online: online, players_max: max } = record;
   const [playersOnline, playersMax] = [storableCount(online), storableCount(max)];
-  const isClamped = playersOnline !== wholeNumber(online) || playersMax !== wholeNumber(max);
+  const isClamped = playersOnline !== safeIntegerOrNull(online) ||
+    playersMax !== safeIntegerOrNull(max);
   const flagged = isClamped && !record.flags.includes(CLAMPED)
     ? { ...record, flags: [...record.flags, CLAMPED].sort() }
     : record;
   const { key, hostname, isService, address, scope, port } = identity;
   const columns: Value[] = [key, hostname, isService ? 1 : 0, address, scope, port];
   // The key contains the name.
-  let [published, others] = [hashedText(wholeNumber(max)), key + hashedText(address)];
+  let [published, others] = [hashedText(safeIntegerOrNull(max)), key + hashedText(address)];
   for (const { name, convert, isContent } of CONVERSIONS) {
     const field = flagged[name];
     const value = field === null ? null : convert(field as never);
@@ -109,8 +110,8 @@ export function serverValues(record: ServerRecord, identity: ServerIdentity): Se
     if (isContent) published += hashedText(value);
     else others += hashedText(value);
   }
-  const content = hashOf(published);
-  const digest = hashOf(content + port + others);
+  const content = contentHash(published);
+  const digest = contentHash(content + port + others);
   const { software, name, version, players } = record;
   columns.push(
     software === null ? null : foldedKey(software),

@@ -46,7 +46,7 @@ export function inKeyOrder(value: unknown): unknown {
 }
 
 /** The number, if it is a safe integer, which fits into a bigint column; else null. */
-export function wholeNumber(value: number | null): number | null {
+export function safeIntegerOrNull(value: number | null): number | null {
   return Number.isSafeInteger(value) ? value : null;
 }
 
@@ -58,7 +58,7 @@ const MAX_COUNT = 2 ** 31 - 1;
  * number that is not whole.
  */
 export function storableCount(value: number | null): number | null {
-  const whole = wholeNumber(value);
+  const whole = safeIntegerOrNull(value);
   return whole === null ? null : Math.min(Math.max(whole, -MAX_COUNT - 1), MAX_COUNT);
 }
 

@@ -15,7 +15,7 @@ import {
 import { addressSort, canonicalHost } from "../rows/addresses.ts";
 import { readJson } from "../rows/json_cells.ts";
 import { storableUuid } from "../rows/stored_values.ts";
-import { STALE_MS } from "./scan_progress.ts";
+import { HEARTBEAT_TIMEOUT_MS } from "./scan_progress.ts";
 
 /** A scan or watch as a database has it. Times are Unix milliseconds. */
 export interface StoredScan {
@@ -148,7 +148,7 @@ function partCounts(database: Database): string {
 
 /** The scans that the end of a query selects, and its parameter. */
 async function scansBy(database: Database, end: string, value: Value): Promise<StoredScan[]> {
-  const staleAt = database.now() - STALE_MS;
+  const staleAt = database.now() - HEARTBEAT_TIMEOUT_MS;
   const rows = await database.rows(
     `select c.*, ${partCounts(database)}, ` +
       `c.state = 'running' and c.heartbeat_at < ${timeParameter(database)} as stale ` +

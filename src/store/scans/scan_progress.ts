@@ -37,7 +37,7 @@ export interface ScanProgressRow extends ScanNumbers {
 }
 
 /** After this time without a heartbeat, a scan or watch that counts as running was killed, milliseconds. */
-export const STALE_MS = 60_000;
+export const HEARTBEAT_TIMEOUT_MS = 60_000;
 
 /** Maximum time between two heartbeats of a running scan or watch, milliseconds. */
 export const HEARTBEAT_MS = 10_000;

@@ -3,18 +3,17 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import { type Database, timeParameter } from "../database/database.ts";
 import { othersEnded } from "../database/other_transactions.ts";
 import { ALL_SERVERS, GRACE_MS, markHours } from "./dirty_hours.ts";
 import {
   advanceState,
-  DAY_MS,
   exclusively,
-  HOUR_MS,
   hoursBetween,
+  periodStart,
   readState,
   type RollupState,
-  startOf,
 } from "./rollup_hours.ts";
 
 /** Maximum number of checks for the end of other transactions. */
@@ -39,8 +38,8 @@ export async function closeHours(
   now: number,
   pause: () => Promise<void>,
 ): Promise<boolean> {
-  const until = startOf(now - GRACE_MS, HOUR_MS);
-  await reopenHours(database, startOf(now + SKEW_MS - GRACE_MS, HOUR_MS));
+  const until = periodStart(now - GRACE_MS, HOUR_MS);
+  await reopenHours(database, periodStart(now + SKEW_MS - GRACE_MS, HOUR_MS));
   const { closedUntil } = await readState(database);
   if (closedUntil >= until) return true;
   await exclusively(database, () => advanceState(database, "closing_until", until));
@@ -82,12 +81,12 @@ async function markClosed(database: Database, until: number): Promise<void> {
   const time = timeParameter(database);
   const rows = await database.rows(
     `select started_at, ended_at from watch_spans where started_at < ${time} and ended_at > ${time}`,
-    [until, startOf(since, DAY_MS)],
+    [until, periodStart(since, DAY_MS)],
   );
   const watched = new Set(
     rows.flatMap(({ started_at: start, ended_at: end }) =>
       hoursBetween(
-        Math.max(Number(start), startOf(since, DAY_MS), sealedUntil),
+        Math.max(Number(start), periodStart(since, DAY_MS), sealedUntil),
         Math.min(Number(end), until),
       )
     ),
@@ -107,7 +106,7 @@ async function markClosed(database: Database, until: number): Promise<void> {
 function lastOfDays(watched: ReadonlySet<number>, since: number, until: number): number[] {
   const last = new Map<number, number>();
   for (const hour of watched) {
-    const day = startOf(hour, DAY_MS);
+    const day = periodStart(hour, DAY_MS);
     last.set(day, Math.max(hour, last.get(day) ?? 0));
   }
   return [...last].filter(([day]) => day + DAY_MS > since && day + DAY_MS <= until)

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { HOUR_MS } from "../../core/quantities.ts";
 import { type BulkStatement, type Database, isInList, listValue } from "../database/database.ts";
-import { HOUR_MS, hoursBetween, startOf, VALID_MS } from "./rollup_hours.ts";
+import { hoursBetween, periodStart, VALID_MS } from "./rollup_hours.ts";
 
 /** An hour is closed at the earliest this long after its end, milliseconds. */
 export const GRACE_MS = 5 * 60_000;
@@ -78,7 +79,7 @@ export async function markHours(
 
 /** Whether the hour of a time may be closed already. `now`: the database's time, Unix milliseconds. */
 function mayBeClosed(now: number, at: number): boolean {
-  return startOf(at, HOUR_MS) + HOUR_MS <= now + SLACK_MS;
+  return periodStart(at, HOUR_MS) + HOUR_MS <= now + SLACK_MS;
 }
 
 /** The scans that are watches, among those given. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Database, listValue, timeParameter } from "../database/database.ts";
-import { STALE_MS } from "../scans/scan_progress.ts";
+import { HEARTBEAT_TIMEOUT_MS } from "../scans/scan_progress.ts";
 import { listTable } from "./rollup_rows.ts";
 
 /**
@@ -15,7 +15,7 @@ import { listTable } from "./rollup_rows.ts";
 const RUNNING_MS = 180_000;
 
 /** A watch, and the time at which it reads the results of others. */
-export interface Reader {
+export interface ReadingWatch {
   /** `scans.id` of the watch. */
   readonly scan: number;
   /** The time of its polls, Unix milliseconds of the database's clock. */
@@ -34,12 +34,12 @@ export interface Reader {
  */
 export async function onlineInOtherWatches(
   database: Database,
-  { scan, at, writableSince }: Reader,
+  { scan, at, writableSince }: ReadingWatch,
   servers: readonly number[],
 ): Promise<ReadonlySet<number>> {
   if (servers.length === 0) return new Set();
   const time = timeParameter(database);
-  const staleAt = at - STALE_MS;
+  const staleAt = at - HEARTBEAT_TIMEOUT_MS;
   const rows = await database.rows(
     "select distinct s.value as server from watch_spans w join scans c on c.id = w.scan " +
       `cross join ${listTable(database, "s")} where w.scan <> ? and c.state = 'running' ` +

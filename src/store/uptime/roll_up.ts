@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import {
   type BulkStatement,
   type Database,
@@ -11,7 +12,7 @@ import {
 } from "../database/database.ts";
 import { closeHours } from "./close_hours.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
-import { DAY_MS, exclusively, readState, type RollupState, startOf } from "./rollup_hours.ts";
+import { exclusively, periodStart, readState, type RollupState } from "./rollup_hours.ts";
 import { computeDay, computeHour } from "./rollup_rows.ts";
 import { computeFirstUptime, computeServerUptime, resetOldUptime } from "./server_uptime.ts";
 import { type DirtyHour, writeTotals } from "./rollup_totals.ts";
@@ -142,7 +143,7 @@ async function computeDayOf(
   servers: readonly number[],
   state: RollupState,
 ): Promise<void> {
-  const day = startOf(hour, DAY_MS);
+  const day = periodStart(hour, DAY_MS);
   if (day + DAY_MS > state.closedUntil) {
     await computeFirstUptime(database, servers, state);
     return;

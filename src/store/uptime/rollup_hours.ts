@@ -3,19 +3,16 @@
  *
  * @module
  */
+import { HOUR_MS } from "../../core/quantities.ts";
 import {
   type Database,
   isInList,
   listValue,
+  type Sql,
   StoreError,
   timeParameter,
-  type Value,
 } from "../database/database.ts";
 
-/** The length of an hour, milliseconds. */
-export const HOUR_MS = 3_600_000;
-/** The length of a day, milliseconds. */
-export const DAY_MS = 24 * HOUR_MS;
 /**
  * How long an observation is valid at most, milliseconds. A watch writes an observation of each
  * server at least every hour, and of an offline server with its next poll, which comes within 1.1
@@ -23,15 +20,23 @@ export const DAY_MS = 24 * HOUR_MS;
  */
 export const VALID_MS = 3 * HOUR_MS;
 
+/** A period of time, Unix milliseconds. */
+export interface Period {
+  /** Start. */
+  readonly from: number;
+  /** End. */
+  readonly to: number;
+}
+
 /** The start of the hour or day that contains a time, Unix milliseconds. */
-export function startOf(at: number, lengthMs: number): number {
+export function periodStart(at: number, lengthMs: number): number {
   return Math.floor(at / lengthMs) * lengthMs;
 }
 
 /** The starts of all hours that overlap the time from `from` to `to`, Unix milliseconds. */
 export function hoursBetween(from: number, to: number): number[] {
   const hours: number[] = [];
-  for (let hour = startOf(from, HOUR_MS); hour < to; hour += HOUR_MS) hours.push(hour);
+  for (let hour = periodStart(from, HOUR_MS); hour < to; hour += HOUR_MS) hours.push(hour);
   return hours;
 }
 
@@ -99,14 +104,6 @@ export function timeList(database: Database, times: readonly number[]): string {
 /** Servers whose ids lie this close together, on average, are read as one range of ids. */
 const DENSE = 4;
 
-/** A condition of a query, with its parameters. */
-export interface Condition {
-  /** SQL with a `?` for each parameter. */
-  readonly sql: string;
-  /** The parameters. */
-  readonly values: readonly Value[];
-}
-
 /**
  * The condition that a column has one of these servers. If the servers are consecutive, an index
  * that ends with the column is read once from the first to the last server, instead of once for
@@ -118,7 +115,7 @@ export function isServerIn(
   database: Database,
   column: string,
   servers: readonly number[],
-): Condition {
+): Sql {
   const [first, last, list] = [servers[0], servers.at(-1)!, listValue(database, servers)];
   if (last - first >= DENSE * servers.length) {
     return { sql: isInList(database, column, "integer"), values: [list] };

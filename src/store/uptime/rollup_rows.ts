@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import {
   type ColumnDefinition,
   type Database,
@@ -12,15 +13,7 @@ import {
   timeParameter,
   type Value,
 } from "../database/database.ts";
-import {
-  DAY_MS,
-  HOUR_MS,
-  hoursBetween,
-  isServerIn,
-  isTimeIn,
-  timeList,
-  VALID_MS,
-} from "./rollup_hours.ts";
+import { hoursBetween, isServerIn, isTimeIn, timeList, VALID_MS } from "./rollup_hours.ts";
 import { type SeenState, type StoredSpan, uptimeOfPolls } from "./uptime_of_polls.ts";
 
 const COLUMNS: readonly ColumnDefinition[] = [

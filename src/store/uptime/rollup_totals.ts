@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import {
   type ColumnDefinition,
   type Database,
@@ -13,13 +14,13 @@ import {
 } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
-import { DAY_MS, exclusively, readState, startOf } from "./rollup_hours.ts";
+import { exclusively, periodStart, readState } from "./rollup_hours.ts";
 
 /** The properties of servers by which rollups are summed: columns of `servers`. */
 export const TOTAL_KINDS = ["edition", "software", "version", "port", "protocol"] as const;
 
 /** Maximum number of values of a property that have a row of their own. */
-export const MAX_VALUES = 1000;
+export const MAX_PROPERTY_VALUES = 1000;
 /**
  * Maximum number of values of a property in memory. If there are more, the half with the smaller
  * sums is added to the rest.
@@ -85,7 +86,7 @@ export class ValueSums {
 
   /** The largest values by rank, from 1, and the rest as rank 0. */
   ranked(): [rank: number, value: string | null, sums: Readonly<Sums>][] {
-    this.#addToRest(this.#ranked().slice(MAX_VALUES));
+    this.#addToRest(this.#ranked().slice(MAX_PROPERTY_VALUES));
     const ranked = this.#ranked().map(([value, sums], i) => [i + 1, value, sums] as const);
     const rest = this.#rest.servers === 0 ? [] : [[0, null, this.#rest] as const];
     return [...ranked, ...rest].map(([rank, value, sums]) => [rank, value, sums]);
@@ -126,7 +127,7 @@ export async function writeTotals(
   between: () => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const day = startOf(hour, DAY_MS);
+  const day = periodStart(hour, DAY_MS);
   const ofHour = await sumsOf(database, 1, hour, between, signal);
   const isDayLeft = await isDayComplete(database, day, hour);
   const ofDay = isDayLeft ? await sumsOf(database, 24, day, between, signal) : undefined;

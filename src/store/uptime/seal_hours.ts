@@ -3,14 +3,14 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import { type Database, timeParameter } from "../database/database.ts";
 import {
   advanceState,
-  DAY_MS,
   exclusively,
-  HOUR_MS,
+  type Period,
+  periodStart,
   readState,
-  startOf,
   VALID_MS,
 } from "./rollup_hours.ts";
 
@@ -34,9 +34,9 @@ export async function sealHours(database: Database, until: number): Promise<numb
     if (Number(watched) === 0) return until;
     const { closedUntil, sealedUntil } = await readState(database);
     const [{ dirty }] = await database.rows("select min(hour) as dirty from dirty_hours");
-    const written = startOf(await newestWrite(database), HOUR_MS);
+    const written = periodStart(await newestWrite(database), HOUR_MS);
     const clean = Math.min(closedUntil, written, dirty === null ? Infinity : Number(dirty));
-    const sealed = Math.max(sealedUntil, Math.min(startOf(until + VALID_MS, HOUR_MS), clean));
+    const sealed = Math.max(sealedUntil, Math.min(periodStart(until + VALID_MS, HOUR_MS), clean));
     await advanceState(database, "sealed_until", sealed);
     return Math.min(until, sealed - VALID_MS);
   });
@@ -51,12 +51,6 @@ async function newestWrite(database: Database): Promise<number> {
   return Math.max(...[row.watched, row.started, row.finished, row.beat].map(Number));
 }
 
-/** A period, Unix milliseconds. */
-export interface Period {
-  readonly from: number;
-  readonly to: number;
-}
-
 /**
  * The last hour in which a watch ran, and the time in which observations are valid in that hour;
  * `undefined`: no watch ran. The observations of this period stay, because the next watch may begin in
@@ -65,7 +59,7 @@ export interface Period {
 export async function lastWatched(database: Database): Promise<Period | undefined> {
   const [{ ended }] = await database.rows("select max(ended_at) as ended from watch_spans");
   if (ended === null) return undefined;
-  return { from: startOf(Number(ended), HOUR_MS) - VALID_MS, to: Number(ended) };
+  return { from: periodStart(Number(ended), HOUR_MS) - VALID_MS, to: Number(ended) };
 }
 
 /**
@@ -84,7 +78,7 @@ export async function removeHours(
 ): Promise<void> {
   const { sealedUntil } = await readState(database);
   const { from, to } = await lastWatched(database) ?? { from: Infinity, to: Infinity };
-  const end = startOf(Math.min(until, sealedUntil, to), DAY_MS);
+  const end = periodStart(Math.min(until, sealedUntil, to), DAY_MS);
   const time = timeParameter(database);
   await database.run(`delete from watch_spans where ended_at < ${time}`, [
     Math.min(sealedUntil - VALID_MS, from),

@@ -3,15 +3,15 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import { type Database, timeParameter } from "../database/database.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
 import {
-  DAY_MS,
   hoursBetween,
   isServerIn,
   isTimeIn,
+  periodStart,
   type RollupState,
-  startOf,
   timeList,
 } from "./rollup_hours.ts";
 
@@ -40,8 +40,8 @@ export async function computeServerUptime(
   servers: readonly number[],
   { closedUntil }: RollupState,
 ): Promise<void> {
-  const until = startOf(closedUntil, DAY_MS);
-  const day = startOf(hour, DAY_MS);
+  const until = periodStart(closedUntil, DAY_MS);
+  const day = periodStart(hour, DAY_MS);
   if (day < until - DAYS * DAY_MS) return;
   const time = timeParameter(database);
   const later = await database.rows(
@@ -67,7 +67,7 @@ export async function computeFirstUptime(
   servers: readonly number[],
   { closedUntil }: RollupState,
 ): Promise<void> {
-  const today = startOf(closedUntil, DAY_MS);
+  const today = periodStart(closedUntil, DAY_MS);
   const { sql, values } = isServerIn(database, "server", servers);
   const rows = await database.rows(
     `select server from server_uptime where ${sql} ` +

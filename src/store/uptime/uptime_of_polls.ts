@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { startOf, VALID_MS } from "./rollup_hours.ts";
+import { periodStart, VALID_MS } from "./rollup_hours.ts";
 
 /** The result of one poll of a server. */
 export interface SeenState {
@@ -138,7 +138,7 @@ export function uptimeOfStates(
 export function uptimeOfSteps(states: readonly HeldState[], length: number): Map<number, Uptime> {
   const steps = new Map<number, Uptime>();
   for (const state of states) {
-    for (let at = startOf(state.from, length); at < state.to; at += length) {
+    for (let at = periodStart(state.from, length); at < state.to; at += length) {
       const uptime = uptimeOfStates([state], at, at + length);
       if (uptime.watchedS > 0) steps.set(at, addUptime(steps.get(at) ?? UNWATCHED, uptime));
     }

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import type { Database, Row, Value } from "../database/database.ts";
-import { DAY_MS, HOUR_MS, isTimeIn, readState, startOf, timeList } from "./rollup_hours.ts";
+import { isTimeIn, periodStart, readState, timeList } from "./rollup_hours.ts";
 import { addUptime, heldStates, UNWATCHED, type Uptime, uptimeOfSteps } from "./uptime_of_polls.ts";
 import { optOutsOf, spansIn, statesIn } from "./rollup_rows.ts";
 
@@ -44,9 +45,9 @@ export async function recentUptime(
   server: number,
   now: number,
 ): Promise<RecentUptime> {
-  const today = startOf(now, DAY_MS);
+  const today = periodStart(now, DAY_MS);
   const starts = {
-    "24h": startOf(now - DAY_MS, HOUR_MS),
+    "24h": periodStart(now - DAY_MS, HOUR_MS),
     "7d": today - 7 * DAY_MS,
     "30d": today - 30 * DAY_MS,
   };
@@ -75,8 +76,8 @@ export async function uptimePoints(
   to: number,
 ): Promise<UptimePoint[]> {
   const { closedUntil } = await readState(database);
-  const first = Math.min(startOf(from + DAY_MS - 1, DAY_MS), to);
-  const days = Math.max(first, startOf(Math.min(closedUntil, to), DAY_MS));
+  const first = Math.min(periodStart(from + DAY_MS - 1, DAY_MS), to);
+  const days = Math.max(first, periodStart(Math.min(closedUntil, to), DAY_MS));
   return [
     ...await hourPoints(database, server, from, first),
     ...await readPoints(database, server, 24, first, days),
@@ -98,10 +99,10 @@ export async function uptimeByDay(
   days: number,
   now: number,
 ): Promise<DayUptime[]> {
-  const from = startOf(now, DAY_MS) - (days - 1) * DAY_MS;
+  const from = periodStart(now, DAY_MS) - (days - 1) * DAY_MS;
   const byDay = new Map<number, Uptime>();
   for (const point of await uptimePoints(database, server, from, now)) {
-    const day = startOf(point.at, DAY_MS);
+    const day = periodStart(point.at, DAY_MS);
     byDay.set(day, addUptime(byDay.get(day) ?? UNWATCHED, point));
   }
   return [...byDay].map(([at, uptime]) => ({ at, ...uptime }));
@@ -119,8 +120,8 @@ export async function hourPoints(
 ): Promise<UptimePoint[]> {
   if (from >= to) return [];
   const { closedUntil } = await readState(database);
-  const first = Math.min(startOf(from + HOUR_MS - 1, HOUR_MS), to);
-  const computed = Math.max(first, startOf(Math.min(closedUntil, to), HOUR_MS));
+  const first = Math.min(periodStart(from + HOUR_MS - 1, HOUR_MS), to);
+  const computed = Math.max(first, periodStart(Math.min(closedUntil, to), HOUR_MS));
   return [
     ...await currentPoints(database, server, from, first),
     ...await readPoints(database, server, 1, first, computed),

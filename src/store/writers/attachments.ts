@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { HOUR_MS } from "../../core/quantities.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../../core/record.ts";
 import {
   type BulkStatement,
@@ -13,7 +14,7 @@ import {
   listValue,
   timeParameter,
 } from "../database/database.ts";
-import { HOUR_MS, MAX_PER_HOUR } from "../events/event_limits.ts";
+import { MAX_PER_HOUR } from "../events/event_limits.ts";
 import { storable, storableTime } from "../rows/stored_values.ts";
 
 /** Servers with an identical icon share one row. */

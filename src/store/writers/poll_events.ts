@@ -6,7 +6,7 @@
 import { type Database, isInList, listValue } from "../database/database.ts";
 import type { OptedOutServer } from "./opt_outs.ts";
 import type { PolledServer, Polls } from "./polls.ts";
-import { dataOf } from "./server_events.ts";
+import { eventData } from "./server_events.ts";
 import {
   type EventBody,
   type EventSubject,
@@ -120,7 +120,7 @@ function eventRow(
   scan: number | null,
   { clockOffsetMs }: Database,
 ): EventRow {
-  return { id, at: at + clockOffsetMs, server, scan, kind, data: dataOf(body) };
+  return { id, at: at + clockOffsetMs, server, scan, kind, data: eventData(body) };
 }
 
 /**

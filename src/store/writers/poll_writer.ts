@@ -16,7 +16,7 @@ import { withoutForgotten } from "../forget/tombstones.ts";
 import { writeOptOuts } from "./opt_outs.ts";
 import { type KnownServer, readKnownServers } from "../rows/known_servers.ts";
 import { observationValues, writeObservations } from "./observation_rows.ts";
-import type { Outage, PolledServer, PollObservation, Polls } from "./polls.ts";
+import type { MissedPolls, PolledServer, PollObservation, Polls } from "./polls.ts";
 import { scanNumbers } from "../rows/scan_numbers.ts";
 import { onlineInOtherWatches } from "../uptime/other_watches.ts";
 import { writeUnanswered } from "../rows/server_state.ts";
@@ -208,7 +208,7 @@ async function lostServers(
 /** Whether another program got a reply since the first of the failed polls that show an outage. */
 function hasReplySince(
   known: KnownServer | undefined,
-  { decisiveSince }: Outage,
+  { decisiveSince }: MissedPolls,
   { clockOffsetMs }: Database,
 ): boolean {
   const repliedAt = known?.state?.repliedAt ?? null;

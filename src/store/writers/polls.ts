@@ -17,7 +17,7 @@ export interface OptOut {
 }
 
 /** Failed polls in a row by which a watch considers a server offline. Times are Unix milliseconds. */
-export interface Outage {
+export interface MissedPolls {
   /** Number of failed polls in a row. */
   readonly misses: number;
   /** When the first of them ended. */
@@ -51,7 +51,7 @@ export interface PolledServer {
    * The failed polls because of which the watch considers the server offline; `undefined`: the watch does
    * not consider it so.
    */
-  readonly outage: Outage | undefined;
+  readonly outage: MissedPolls | undefined;
   /**
    * Names of the protocols in which the server was polled. Columns of other protocols, which another
    * program may have written, are kept. `undefined`: all protocols.

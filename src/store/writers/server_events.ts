@@ -14,7 +14,7 @@ import { type EventRow, writeEvents } from "../events/write_events.ts";
  * The members of an event for the column `data` of `events`, without the server's record, which is
  * in `servers`.
  */
-export function dataOf(body: EventBody): Record<string, unknown> {
+export function eventData(body: EventBody): Record<string, unknown> {
   if (body.event === "online") return { offline_ms: body.offline_ms };
   const { event: _, ...data } = body;
   return data;
@@ -29,7 +29,7 @@ export async function writeServerEvents(
   for (const { id: server, events, write: { scan, probedAt: at } } of written) {
     for (const body of events) {
       if (body.event === "players") continue;
-      rows.push({ id: newEventId(at), at, server, scan, kind: body.event, data: dataOf(body) });
+      rows.push({ id: newEventId(at), at, server, scan, kind: body.event, data: eventData(body) });
     }
   }
   await writeEvents(database, rows);

@@ -8,7 +8,7 @@ import { countOf, roughDuration, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
 import { cutText, plainText } from "../../core/text.ts";
 import {
-  type Change,
+  type ColumnChange,
   isWatcherEvent,
   type ServerEvent,
   type WatchEvent,
@@ -112,7 +112,7 @@ function onlineText(
   return `is online${again}${players}${shown}`;
 }
 
-function changedText(changes: Readonly<Record<string, Change>>, escape: Escape): string {
+function changedText(changes: Readonly<Record<string, ColumnChange>>, escape: Escape): string {
   const value = (one: unknown) =>
     one === null
       ? "none"

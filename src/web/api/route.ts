@@ -185,7 +185,7 @@ export function resource<
         page,
         { path },
         (data, request, values, more) =>
-          htmlContent(page.html({ ...data, ...more! }, contextOf(request, values))),
+          htmlContent(page.html({ ...data, ...more! }, pageContext(request, values))),
       ),
     );
   }
@@ -236,7 +236,7 @@ function named<Query extends Parameters>(
 }
 
 /** What a page receives besides its data. */
-export function contextOf(
+export function pageContext(
   { path, now, database, caller, assets, hasPlaces, attributions }: RouteRequest,
   { filters = {} }: { readonly filters?: DashboardFilters } = {},
 ): PageContext {

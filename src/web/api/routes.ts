@@ -4,8 +4,9 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
-import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
+
 import { type DashboardData, type DashboardFilters, DataError } from "../queries/dashboard_data.ts";
 import { jsonContent } from "./answer.ts";
 import { breakdownPage } from "../pages/breakdown_page.tsx";
@@ -33,7 +34,7 @@ import {
   TABLE_PAGE,
   time,
 } from "../queries/common_parameters.ts";
-import { BEFORE_EVENT, cursorIn, placeOf, SERVERS_CURSOR } from "../queries/cursors.ts";
+import { BEFORE_EVENT, cursorIn, parseEventCursor, SERVERS_CURSOR } from "../queries/cursors.ts";
 import {
   detailsDocument,
   eventsDocument,
@@ -381,7 +382,7 @@ async function eventsOf(
   { data }: Pick<RouteRequest, "data">,
 ) {
   checkBounds(["from", from], ["to", to]);
-  const place = before === undefined ? undefined : placeOf(before);
+  const place = before === undefined ? undefined : parseEventCursor(before);
   const query = { kinds, server, from, to, before: place, limit };
   return { query, page: await data.events(query) };
 }

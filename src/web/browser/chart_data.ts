@@ -59,7 +59,7 @@ export function bandText({ kind, share }: Omit<Band, "from" | "to">): string {
 }
 
 /** Times in ascending order, and for each series its values at these times. */
-export interface Columns {
+export interface ChartColumns {
   readonly times: number[];
   readonly values: (number | null)[][];
   /** Indexes of times that are points. */
@@ -70,8 +70,8 @@ export interface Columns {
  * The corners of the lines. The first and the last time are the ends of the period. Values are null
  * where a line has a gap.
  */
-export function columnsOf({ from, to, series, pieces }: ChartData): Columns {
-  const columns: Columns = { times: [], values: series.map(() => []), points: [] };
+export function chartColumns({ from, to, series, pieces }: ChartData): ChartColumns {
+  const columns: ChartColumns = { times: [], values: series.map(() => []), points: [] };
   const add = (at: number, values: Values) => {
     columns.times.push(at);
     series.forEach((_, i) => columns.values[i].push(values[i] ?? null));

@@ -3,9 +3,9 @@ import uPlot from "npm:uplot@1.6.32";
 import {
   type Band,
   bandText,
+  type ChartColumns,
+  chartColumns,
   type ChartData,
-  type Columns,
-  columnsOf,
   halved,
   type Piece,
   pieceAt,
@@ -54,7 +54,7 @@ export class TimeChart {
   readonly #plot: HTMLElement;
   #data: ChartData;
   #pieces: Piece[];
-  #columns: Columns;
+  #columns: ChartColumns;
   readonly #uplot: uPlot;
 
   constructor(figure: HTMLElement) {
@@ -62,7 +62,7 @@ export class TimeChart {
     this.#plot = figure.querySelector<HTMLElement>("[data-plot]")!;
     this.#data = JSON.parse(figure.querySelector("script")!.textContent!);
     this.#pieces = [...this.#data.pieces];
-    this.#columns = columnsOf(this.#data);
+    this.#columns = chartColumns(this.#data);
     this.#uplot = new uPlot(this.#options(), this.#values(), this.#plot);
     this.#listen();
   }
@@ -75,7 +75,7 @@ export class TimeChart {
     if (this.#pieces.length > MAX_PIECES) this.#pieces = halved(this.#pieces);
     this.#data = { ...this.#data, to: Math.max(this.#data.to, piece[1]), pieces: this.#pieces };
     const isZoomed = this.#isZoomed();
-    this.#columns = columnsOf(this.#data);
+    this.#columns = chartColumns(this.#data);
     this.#uplot.setData(this.#values(), !isZoomed);
     if (isZoomed) this.#uplot.redraw();
   }

@@ -8,13 +8,13 @@
  */
 
 /** A cell of the square: `x` to the right, `y` downwards. */
-export interface Place {
+export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
 /** The place of a cell of the curve. */
-export function placeOf(index: number, order: number): Place {
+export function pointAt(index: number, order: number): Point {
   let [x, y, rest] = [0, 0, index];
   for (let size = 1; size < 2 ** order; size *= 2) {
     const right = Math.floor(rest / 2) % 2;
@@ -27,7 +27,7 @@ export function placeOf(index: number, order: number): Place {
 }
 
 /** The index of the cell of the curve at a place. */
-export function indexAt({ x, y }: Place, order: number): number {
+export function indexAt({ x, y }: Point, order: number): number {
   let index = 0;
   for (let size = 2 ** (order - 1); size >= 1; size /= 2) {
     const right = Math.floor(x / size) % 2;

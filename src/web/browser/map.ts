@@ -1,6 +1,6 @@
 /** The map: draws the cells of a square on a canvas, and zooms by pointer, wheel and keyboard. */
-import { indexAt, type Place, placeOf } from "./hilbert.ts";
-import { mapSteps, type Step, stepOf } from "./map_scale.ts";
+import { indexAt, type Point, pointAt } from "./hilbert.ts";
+import { type ColorStep, mapSteps, stepOf } from "./map_scale.ts";
 
 /** Cells of a side of the map, and of a side of a block that a click enlarges. */
 const SIDE = 256;
@@ -26,7 +26,7 @@ class AddressMap {
   readonly canvas: HTMLCanvasElement;
   readonly square: Square;
   readonly #values = new Map<number, number>();
-  #steps: readonly Step[] = [];
+  #steps: readonly ColorStep[] = [];
   #cell = 0;
   #lastWheel = 0;
 
@@ -62,14 +62,14 @@ class AddressMap {
   }
 
   /** The place of a cell on the map. */
-  #placeOf(cell: number): Place {
-    const { x, y } = placeOf(this.#first + cell, this.#order);
+  #placeOf(cell: number): Point {
+    const { x, y } = pointAt(this.#first + cell, this.#order);
     return { x: x % SIDE, y: y % SIDE };
   }
 
   /** The cell at a place on the map. */
-  #cellAt({ x, y }: Place): number {
-    const corner = placeOf(this.#first, this.#order);
+  #cellAt({ x, y }: Point): number {
+    const corner = pointAt(this.#first, this.#order);
     const [left, top] = [corner.x - corner.x % SIDE, corner.y - corner.y % SIDE];
     return indexAt({ x: left + x, y: top + y }, this.#order) - this.#first;
   }
@@ -262,7 +262,7 @@ class AddressMap {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const { x, y } = this.#placeOf(this.#cell);
     const step = event.shiftKey ? BLOCK : 1;
-    const moves: Readonly<Record<string, Place>> = {
+    const moves: Readonly<Record<string, Point>> = {
       ArrowLeft: { x: x - step, y },
       ArrowRight: { x: x + step, y },
       ArrowUp: { x, y: y - step },

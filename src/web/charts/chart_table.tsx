@@ -5,7 +5,7 @@
  * @module
  */
 import { type Band, bandText, type ChartData } from "../browser/chart_data.ts";
-import { countText, timeText, UNKNOWN } from "../parts/quantities.ts";
+import { countText, timeText, UNKNOWN_TEXT } from "../parts/quantities.ts";
 
 /** Maximum number of rows with values. */
 const MAX_ROWS = 100;
@@ -33,7 +33,7 @@ export function ChartTable({ data, isGrowing }: { data: ChartData; isGrowing?: b
     .sort((a, b) => a.from - b.from);
   const isLong = rows.some(({ from, to }) => to > from);
   const text = (value: number | null) =>
-    value === null ? UNKNOWN : areCounts ? countText(value) : String(Number(value.toFixed(1)));
+    value === null ? UNKNOWN_TEXT : areCounts ? countText(value) : String(Number(value.toFixed(1)));
   return (
     <details class="chart-table">
       <summary>

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { DAY_MS, startOf } from "../../store/uptime/rollup_hours.ts";
+import { DAY_MS } from "../../core/quantities.ts";
+import { periodStart } from "../../store/uptime/rollup_hours.ts";
 import type { DayUptime } from "../../store/uptime/uptime_queries.ts";
 import { UPTIME_DAYS } from "../queries/dashboard_data.ts";
 import { durationText, percentText, timeText } from "../parts/quantities.ts";
@@ -20,7 +21,7 @@ const LEVELS: readonly (readonly [least: number, name: string])[] = [
 /** The days until today, the oldest first. */
 export function UptimeStrip({ days, now }: { days: readonly DayUptime[]; now: number }) {
   const known = new Map(days.map((day) => [day.at, day]));
-  const today = startOf(now, DAY_MS);
+  const today = periodStart(now, DAY_MS);
   const starts = Array.from(
     { length: UPTIME_DAYS },
     (_, i) => today - (UPTIME_DAYS - 1 - i) * DAY_MS,

@@ -6,7 +6,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import { nodePath } from "../../core/node_modules.ts";
-import { type FileIdentity, identityOf, pathChangeOf } from "../../sinks/file_identity.ts";
+import { type FileIdentity, fileIdentity, pathChangeOf } from "../../sinks/file_identity.ts";
 import { type Database, Unavailable } from "../../store/database/database.ts";
 import { openPostgres } from "../../store/database/postgres.ts";
 import type { PostgresLocation } from "../../store/database/postgres_url.ts";
@@ -120,7 +120,7 @@ export class DatabaseAccess implements AsyncDisposable {
 
   async #open(): Promise<Opened> {
     const { file } = this.place;
-    const found = file === undefined ? undefined : await identityOf(file);
+    const found = file === undefined ? undefined : await fileIdentity(file);
     if (file !== undefined && found === undefined) {
       throw new DataError("gone", "The file of the database does not exist.");
     }

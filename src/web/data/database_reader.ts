@@ -18,8 +18,8 @@ import {
 import { readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
 import { namedServers } from "./named_servers.ts";
-import { type PlaceLookup, UNKNOWN_PLACE } from "../../app/geoip/places.ts";
-import { countAll, readFinds, readOverview, STALE_MS } from "./overview.ts";
+import { type GeoipLookup, UNKNOWN_GEOIP } from "../../app/geoip/places.ts";
+import { countAll, readFinds, readOverview, STALE_SERVER_MS } from "./overview.ts";
 import { ScannedSpace } from "./scanned_space.ts";
 import { readDetails } from "./server_details.ts";
 import { COUNTING, readPage } from "./server_pages.ts";
@@ -38,10 +38,10 @@ export interface ReaderState {
 }
 
 /** The data of an open database. */
-export function dataOf(
+export function dashboardDataOf(
   database: Database,
   { serverIndex, space }: ReaderState = { space: new ScannedSpace() },
-  places: PlaceLookup = () => UNKNOWN_PLACE,
+  places: GeoipLookup = () => UNKNOWN_GEOIP,
 ): DashboardData {
   return {
     overview: async () =>
@@ -78,7 +78,7 @@ function existing(serverIndex: CachedServerIndex | undefined): CachedServerIndex
 async function countsOf(database: Database, serverIndex: CachedServerIndex | undefined) {
   if (serverIndex === undefined) return await countAll(database);
   return {
-    ...serverIndex.all(database.now() - STALE_MS),
+    ...serverIndex.all(database.now() - STALE_SERVER_MS),
     newestReplyAt: serverIndex.newestReplyAt,
   };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Database, hexOf, isInList, listValue } from "../../store/database/database.ts";
+import { type Database, hexColumn, isInList, listValue } from "../../store/database/database.ts";
 
 /** The signature of PNG files, and the length and name of their first chunk, IHDR. */
 const START = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52];
@@ -19,7 +19,7 @@ const HEAD = START.length + 13 + 4;
  * @param hash SHA-256, hexadecimal.
  */
 export async function readIcon(database: Database, hash: string): Promise<Uint8Array | undefined> {
-  const sql = `select ${hexOf(database, "data")} as data from favicons where hash = ?`;
+  const sql = `select ${hexColumn(database, "data")} as data from favicons where hash = ?`;
   const [row] = await database.rows(sql, [hash]);
   if (row === undefined) return undefined;
   const bytes = Uint8Array.fromHex(String(row.data));
@@ -33,7 +33,7 @@ export async function iconsAmong(
 ): Promise<ReadonlySet<string>> {
   if (hashes.length === 0) return new Set();
   const rows = await database.rows(
-    `select hash, ${hexOf(database, `substr(data, 1, ${HEAD})`)} as head from favicons ` +
+    `select hash, ${hexColumn(database, `substr(data, 1, ${HEAD})`)} as head from favicons ` +
       `where ${isInList(database, "hash", "text")} and length(data) >= ${HEAD}`,
     [listValue(database, [...new Set(hashes)])],
   );

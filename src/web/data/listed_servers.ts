@@ -6,7 +6,7 @@
 import { type Database, isInList, listValue, type Row } from "../../store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/rows/stored_record.ts";
 import { tagsExpression, tagsIn } from "../../store/rows/server_tags.ts";
-import type { PlaceLookup } from "../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../app/geoip/places.ts";
 import type { ListedServer } from "../queries/dashboard_data.ts";
 import { iconsAmong } from "./icons.ts";
 
@@ -18,7 +18,7 @@ import { iconsAmong } from "./icons.ts";
 export async function listedServers(
   database: Database,
   ids: readonly number[],
-  places: PlaceLookup,
+  places: GeoipLookup,
 ): Promise<ListedServer[]> {
   if (ids.length === 0) return [];
   const rows = await database.rows(
@@ -34,7 +34,7 @@ export async function listedServers(
   return ids.flatMap((id) => servers.get(id) ?? []);
 }
 
-function listedServer(row: Row, places: PlaceLookup, icons: ReadonlySet<string>): ListedServer {
+function listedServer(row: Row, places: GeoipLookup, icons: ReadonlySet<string>): ListedServer {
   const record = recordOf(row);
   return {
     ...record,

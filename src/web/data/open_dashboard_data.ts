@@ -9,7 +9,7 @@ import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
 import type { ServerIndexMemory } from "../server_index/server_index.ts";
-import { type Answer, METHODS, READY, type ThreadData } from "./threads/answers.ts";
+import { METHODS, READY, type ThreadAnswer, type ThreadData } from "./threads/answers.ts";
 import type { DashboardData } from "../queries/dashboard_data.ts";
 import type { DatabasePlace } from "./database_access.ts";
 import { type StartThread, ThreadPool } from "./threads/thread_pool.ts";
@@ -91,7 +91,7 @@ function queryThreads(
       new URL("./threads/query_thread.ts", import.meta.url),
       optionsOf(threadData),
     );
-    worker.on("message", (message: Answer | typeof READY) => {
+    worker.on("message", (message: ThreadAnswer | typeof READY) => {
       if (message === READY) onReady();
       else onAnswer(message);
     });

@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import { type Database, timeParameter } from "../../store/database/database.ts";
 import { SERVER_ORDERS } from "../../store/queries/orders.ts";
 import { runningScans } from "../../store/scans/scan_list.ts";
 import { storableUuid } from "../../store/rows/stored_values.ts";
-import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
+
 import type { ListedServer, Overview } from "../queries/dashboard_data.ts";
-import type { PlaceLookup } from "../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 
 /** Number of servers of the overview. */
@@ -17,7 +18,7 @@ const NEWEST = 10;
 /** Maximum number of scans that run. */
 const SCANS = 100;
 /** A server counts as stale if its last probe is older, milliseconds. */
-export const STALE_MS = DAY_MS;
+export const STALE_SERVER_MS = DAY_MS;
 
 /** Numbers of all servers. */
 export type OverviewCounts = Pick<
@@ -32,7 +33,7 @@ export async function countAll(database: Database): Promise<OverviewCounts> {
       "sum(case when t.online = true then t.players_online else 0 end) as players, " +
       `sum(case when t.probed_at < ${timeParameter(database)} then 1 else 0 end) as stale, ` +
       "max(t.replied_at) as newest from server_state t",
-    [database.now() - STALE_MS],
+    [database.now() - STALE_SERVER_MS],
   );
   return {
     servers: Number(row.servers),
@@ -46,7 +47,7 @@ export async function countAll(database: Database): Promise<OverviewCounts> {
 /** Reads the start page. */
 export async function readOverview(
   database: Database,
-  places: PlaceLookup,
+  places: GeoipLookup,
   counts: OverviewCounts,
 ): Promise<Overview> {
   const { index } = SERVER_ORDERS.new;
@@ -79,7 +80,7 @@ export async function readFinds(
   database: Database,
   scan: string,
   limit: number,
-  places: PlaceLookup,
+  places: GeoipLookup,
 ): Promise<readonly ListedServer[]> {
   const uuid = storableUuid(scan);
   if (uuid === null) return [];

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Database, hexOf, isInList, listValue } from "../../store/database/database.ts";
+import { type Database, hexColumn, isInList, listValue } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
 import { hasAddressIn } from "../../store/rows/addresses.ts";
 import { isServerNumber } from "../../store/rows/stored_values.ts";
@@ -12,11 +12,11 @@ import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import { serverId } from "../../core/record.ts";
 import {
   type ListedServer,
-  type RawReply,
   type ServerDetails,
+  type StoredReply,
   UPTIME_DAYS,
 } from "../queries/dashboard_data.ts";
-import type { PlaceLookup } from "../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 
 /** Number of events of a server's page. */
@@ -35,7 +35,7 @@ type Named = ServerDetails["aliases"][number];
 export async function readDetails(
   database: Database,
   id: number,
-  places: PlaceLookup,
+  places: GeoipLookup,
   serverIndex: CachedServerIndex | undefined,
 ): Promise<ServerDetails | undefined> {
   if (!isServerNumber(id)) return undefined;
@@ -94,13 +94,13 @@ async function aliasesOf(
 }
 
 /** The raw replies; null if the role of the database may not read them. */
-async function repliesOf(database: Database, server: number): Promise<RawReply[] | null> {
+async function repliesOf(database: Database, server: number): Promise<StoredReply[] | null> {
   if (database.engine === "postgres") {
     const sql = "select has_table_privilege('replies', 'select')::integer as may";
     if ((await database.rows(sql))[0].may !== 1) return null;
   }
   const rows = await database.rows(
-    `select protocol, seen_at, size, ${hexOf(database, "data")} as data from replies ` +
+    `select protocol, seen_at, size, ${hexColumn(database, "data")} as data from replies ` +
       "where server = ? order by protocol",
     [server],
   );

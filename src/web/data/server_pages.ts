@@ -15,7 +15,7 @@ import {
   type ServersPage,
   type ServersQuery,
 } from "../queries/dashboard_data.ts";
-import type { PlaceLookup } from "../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../app/geoip/places.ts";
 import { searchDatabase } from "./search_cut.ts";
 import { listedServers } from "./listed_servers.ts";
 import { DASHBOARD_FILTERS, testOfRows } from "../queries/dashboard_filters.ts";
@@ -34,7 +34,7 @@ export async function readPage(
   database: Database,
   serverIndex: CachedServerIndex | undefined,
   query: ServersQuery,
-  places: PlaceLookup,
+  places: GeoipLookup,
   steps?: PageSteps,
 ): Promise<ServersPage> {
   const { filters, limit } = query;

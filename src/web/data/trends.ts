@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import { type Database, type Row, timeParameter } from "../../store/database/database.ts";
-import { DAY_MS, startOf } from "../../store/uptime/rollup_hours.ts";
+import { periodStart } from "../../store/uptime/rollup_hours.ts";
 import type { Trend, TrendPoint, TrendsQuery } from "../queries/dashboard_data.ts";
 
 /** Number of values that have a trend. */
@@ -27,7 +28,7 @@ export async function readTrends(
   { days, by }: TrendsQuery,
   now: number,
 ): Promise<readonly Trend[]> {
-  const today = startOf(now, DAY_MS);
+  const today = periodStart(now, DAY_MS);
   const totals = days <= 7
     ? await totalsSince(database, 1, now - days * DAY_MS, by)
     : await totalsSince(database, 24, today - days * DAY_MS, by);

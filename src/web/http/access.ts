@@ -13,7 +13,7 @@ import { isFile } from "../api/export_files.ts";
 export const MAX_QUERY = 4096;
 
 /** Why a request is refused. */
-export interface Refusal {
+export interface AccessRefusal {
   readonly status: HttpStatus;
   readonly message: string;
   /** What is expected instead. */
@@ -39,11 +39,11 @@ export const TOKEN_PATH = "/token";
  *
  * @param local The address of this machine to which the client has connected.
  */
-export function refusalOf(
+export function accessRefusal(
   request: HttpRequest,
   local: string,
   options: AccessOptions,
-): Refusal | undefined {
+): AccessRefusal | undefined {
   const { method, path, search, headers } = request;
   if (!isAllowedHost(request.host, local, options)) {
     return {

@@ -4,7 +4,7 @@
  * @module
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
-import { hasBearerToken, isEqual, TOKEN_FORM } from "../../app/http/bearer_token.ts";
+import { hasBearerToken, isSameSecret, TOKEN_FORM } from "../../app/http/bearer_token.ts";
 import { readTextFile, userPath } from "../../app/environment.ts";
 import type { HttpRequest } from "../../app/http/http_request.ts";
 import { InputError } from "../../core/errors.ts";
@@ -65,13 +65,13 @@ export class AccessToken {
     if (hasBearerToken(headers, this.token)) return true;
     const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((one) => one.trim().split("="));
     return cookies.some(([name, value = ""]) =>
-      name === this.#name && isEqual(value, this.#cookie)
+      name === this.#name && isSameSecret(value, this.#cookie)
     );
   }
 
   /** Whether a text is the token. */
   is(text: string): boolean {
-    return isEqual(text.trim(), this.token);
+    return isSameSecret(text.trim(), this.token);
   }
 
   /** The header `Set-Cookie`. */

@@ -6,12 +6,18 @@
 import type { HttpRequest } from "../../app/http/http_request.ts";
 import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
 import { ParameterError } from "../queries/parameters.ts";
-import { contextOf, findRoute, type RouteRequest, type Site } from "../api/route.ts";
+import { findRoute, pageContext, type RouteRequest, type Site } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
 import { DataError } from "../queries/dashboard_data.ts";
 import { errorPage, notFoundPage } from "../pages/error_pages.tsx";
 import { tokenPage } from "../pages/token_page.tsx";
-import { type AccessOptions, isApi, type Refusal, refusalOf, TOKEN_PATH } from "./access.ts";
+import {
+  type AccessOptions,
+  type AccessRefusal,
+  accessRefusal,
+  isApi,
+  TOKEN_PATH,
+} from "./access.ts";
 import type { AccessToken } from "./access_token.ts";
 import { type Answer, type Content, errorContent, htmlContent, responseOf } from "../api/answer.ts";
 import type { Assets } from "./assets.ts";
@@ -33,7 +39,7 @@ export interface DashboardOptions {
 }
 
 /** An error for a page or the API. */
-type Fault = Refusal | (Omit<Refusal, "wanted"> & { readonly wanted: null });
+type Fault = AccessRefusal | (Omit<AccessRefusal, "wanted"> & { readonly wanted: null });
 
 /** Returns the function that answers the requests of a dashboard. */
 export function dashboard(
@@ -57,7 +63,7 @@ async function answerOf(
 ): Promise<Answer> {
   const { assets, access, token } = options;
   const { path, query } = request;
-  const refusal = refusalOf(request, local, { ...access, hasToken: token !== undefined });
+  const refusal = accessRefusal(request, local, { ...access, hasToken: token !== undefined });
   if (refusal !== undefined) return faultContent(refusal, routed);
   const asset = assets.find(path);
   if (asset !== undefined) return asset;
@@ -73,7 +79,7 @@ async function answerOf(
 
 /** The answer if there is no such page, or no such entry of the database: for people, or for programs. */
 function missing(isEntry: boolean, routed: RouteRequest): Content {
-  if (!isApi(routed.path)) return htmlContent(notFoundPage(isEntry, contextOf(routed)), 404);
+  if (!isApi(routed.path)) return htmlContent(notFoundPage(isEntry, pageContext(routed)), 404);
   return isEntry
     ? errorContent(404, "The database has no such entry", "the id of an entry of the database")
     : errorContent(404, "There is no such resource", "a path of /api/openapi.json");
@@ -95,7 +101,7 @@ function faultOf(error: unknown, report: (error: unknown) => void): Fault {
 /** An error as a page, or as JSON for the API. */
 function faultContent({ status, message, wanted, headers }: Fault, routed: RouteRequest): Content {
   const content = isApi(routed.path) ? errorContent(status, message, wanted) : htmlContent(
-    errorPage({ status, message, wanted: wanted ?? undefined }, contextOf(routed)),
+    errorPage({ status, message, wanted: wanted ?? undefined }, pageContext(routed)),
     status,
   );
   return { ...content, headers };
@@ -112,7 +118,7 @@ function tokenNeeded(request: HttpRequest, routed: RouteRequest): Content {
 }
 
 function form(to: string, isWrong: boolean, status: HttpStatus, routed: RouteRequest): Content {
-  return htmlContent(tokenPage({ to, isWrong }, contextOf(routed)), status);
+  return htmlContent(tokenPage({ to, isWrong }, pageContext(routed)), status);
 }
 
 /** Checks the token of the form. */

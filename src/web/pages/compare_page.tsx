@@ -11,7 +11,7 @@ import { Card, Empty, PageHead } from "../parts/blocks.tsx";
 import { compareUrl } from "../parts/links.ts";
 import { countText, latencyText } from "../parts/quantities.ts";
 import { PeriodCard } from "../parts/server_history.tsx";
-import { Address, ServerName, StateDot, UptimeText } from "../parts/server_parts.tsx";
+import { ServerAddress, ServerLink, StateDot, UptimeText } from "../parts/server_parts.tsx";
 import { Age, nameOf, safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
@@ -138,11 +138,11 @@ function ServerList({ data: { servers, from, to }, now }: { data: ComparePageDat
               <td>
                 <span class="with-icon">
                   <i class={`key s${i}`}></i>
-                  <ServerName server={server} />
+                  <ServerLink server={server} />
                 </span>
               </td>
               <td>
-                <StateDot online={server.online} /> <Address address={server.key} />
+                <StateDot online={server.online} /> <ServerAddress address={server.key} />
               </td>
               <td class="number">{countText(server.online ? server.players_online : null)}</td>
               <td class="number">{countText(peak?.players ?? null)}</td>

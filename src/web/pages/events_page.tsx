@@ -8,7 +8,7 @@ import type { EventsPage } from "../../store/events/newest_events.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 import { eventCursor } from "../queries/cursors.ts";
 import type { EventsQuery } from "../queries/dashboard_data.ts";
-import { Command, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { CommandText, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { EventList, kindTitle } from "../parts/event_list.tsx";
 import { serverUrl } from "../parts/links.ts";
 import { safeText } from "../parts/texts.tsx";
@@ -148,7 +148,7 @@ function NoEvents({ query, context }: { query: EventsQuery; context: PageContext
   return (
     <Empty title={`${safeText(context.database, 60)} has no events yet.`}>
       <p>
-        Watch its servers: <Command text={commandFor(context, "watch DATABASE")} />
+        Watch its servers: <CommandText text={commandFor(context, "watch DATABASE")} />
       </p>
     </Empty>
   );

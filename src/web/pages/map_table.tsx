@@ -7,7 +7,7 @@
 import { formatAddress } from "../../core/address.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
 import type { MapCells, MapLayer, MapQuery, Square } from "../queries/dashboard_data.ts";
-import { Card, Command, Empty } from "../parts/blocks.tsx";
+import { Card, CommandText, Empty } from "../parts/blocks.tsx";
 import { serversUrl, urlOf } from "../parts/links.ts";
 import { networkText } from "../parts/map_parts.tsx";
 import { countText } from "../parts/quantities.ts";
@@ -149,7 +149,7 @@ function NoCells({ layer, context }: { layer: MapLayer; context: PageContext }) 
       <Empty title={`${safeText(context.database, 60)} has no ${what} of these addresses.`}>
         <p>
           <a href="/map">Show all addresses</a>, or scan more:{" "}
-          <Command text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
+          <CommandText text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
         </p>
       </Empty>
     </div>

@@ -4,14 +4,15 @@
  *
  * @module
  */
-import { DAY_MS, HOUR_MS } from "../../store/uptime/rollup_hours.ts";
+
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import type { Overview, Trend, TrendPoint, TrendsQuery } from "../queries/dashboard_data.ts";
 import type { Piece, Series } from "../browser/chart_data.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import { serversUrl } from "../parts/links.ts";
 import { countText, percentText } from "../parts/quantities.ts";
 import { Age, safeText } from "../parts/texts.tsx";
-import { Card, Command, Empty, Figure, PageHead, Tabs } from "../parts/blocks.tsx";
+import { Card, CommandText, Empty, Figure, PageHead, Tabs } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
 import { ScanTable } from "../parts/scan_table.tsx";
@@ -68,10 +69,10 @@ function NothingYet({ context }: { context: PageContext }) {
       <Empty title={`${safeText(context.database, 60)} has no servers yet.`}>
         <p>
           Scan a network into it:{" "}
-          <Command text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
+          <CommandText text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
         </p>
         <p>
-          Or try it with simulated servers: <Command text={commandFor(context, "demo")} />
+          Or try it with simulated servers: <CommandText text={commandFor(context, "demo")} />
         </p>
       </Empty>
     </div>
@@ -160,7 +161,7 @@ export function NoTrend({ context }: { context: PageContext }) {
     <Empty title="No trend in this period yet.">
       <p>
         A watch adds a value for each full hour:{" "}
-        <Command text={commandFor(context, "watch DATABASE")} />
+        <CommandText text={commandFor(context, "watch DATABASE")} />
       </p>
     </Empty>
   );

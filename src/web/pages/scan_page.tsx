@@ -10,14 +10,20 @@ import type { Piece } from "../browser/chart_data.ts";
 import { Chart } from "../charts/chart.tsx";
 import { countersIn } from "../browser/counters.ts";
 import type { ListedServer } from "../queries/dashboard_data.ts";
-import { ageText, countText, durationText, percentText, UNKNOWN } from "../parts/quantities.ts";
+import {
+  ageText,
+  countText,
+  durationText,
+  percentText,
+  UNKNOWN_TEXT,
+} from "../parts/quantities.ts";
 import { isCampaign, PartCounts, PartLists } from "../parts/campaign_parts.tsx";
 import { Bar } from "../parts/server_parts.tsx";
 import { safeText, Time } from "../parts/texts.tsx";
 import { Card, Empty, Figure, PageHead } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
-import { durationOf, kindText, nameText, ScanState, shareOf } from "../parts/scan_table.tsx";
+import { durationOf, kindText, ScanBadge, scanNameText, shareOf } from "../parts/scan_table.tsx";
 import { ServerTable } from "../parts/server_table.tsx";
 
 /** What the page of a scan shows. */
@@ -42,14 +48,14 @@ export function scanPage(
   const isRunning = scan.state === "running" && IDENTITY.test(scan.scan_id);
   const { now, hasPlaces } = context;
   return htmlDocument({
-    title: `${kindText(scan)} ${nameText(scan) || scan.scan_id}`,
+    title: `${kindText(scan)} ${scanNameText(scan) || scan.scan_id}`,
     context,
     scripts: isRunning ? ["live"] : [],
     children: (
       <div class="stack" data-scan={isRunning ? scan.scan_id : undefined}>
         <PageHead title={kindText(scan)}>
-          <ScanState scan={scan} />
-          {scanName(scan) !== "" && <strong>{nameText(scan)}</strong>}
+          <ScanBadge scan={scan} />
+          {scanName(scan) !== "" && <strong>{scanNameText(scan)}</strong>}
           <code>{safeText(scan.scan_id, 40)}</code>
         </PageHead>
         <Progress scan={scan} now={now} />
@@ -120,7 +126,9 @@ function Figures({ scan }: { scan: StoredScan }) {
       <Figure
         name="Duration"
         value={
-          <span data-live="duration">{duration === null ? UNKNOWN : durationText(duration)}</span>
+          <span data-live="duration">
+            {duration === null ? UNKNOWN_TEXT : durationText(duration)}
+          </span>
         }
       />
     </dl>

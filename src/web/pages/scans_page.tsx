@@ -5,7 +5,7 @@
  * @module
  */
 import type { StoredScan } from "../../store/scans/scan_list.ts";
-import { Card, Command, Empty, PageHead } from "../parts/blocks.tsx";
+import { Card, CommandText, Empty, PageHead } from "../parts/blocks.tsx";
 import { safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
@@ -29,7 +29,8 @@ export function scansPage(
           <div class="card">
             <Empty title={`No scan has written to ${safeText(context.database, 60)} yet.`}>
               <p>
-                Start one: <Command text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
+                Start one:{" "}
+                <CommandText text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
               </p>
             </Empty>
           </div>

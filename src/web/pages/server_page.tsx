@@ -10,11 +10,17 @@ import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { EventList } from "../parts/event_list.tsx";
 import { countText, latencyText, timeText } from "../parts/quantities.ts";
 import { acceptedUrl, serversUrl, serverUrl } from "../parts/links.ts";
-import { Columns, FactsByProtocol, Flags, Plugins, RawReplies } from "../parts/server_facts.tsx";
-import { Address, Bar, ServerIcon, StateDot, uptimeTexts } from "../parts/server_parts.tsx";
+import {
+  FactsByProtocol,
+  Flags,
+  Plugins,
+  RawReplies,
+  ServerColumns,
+} from "../parts/server_facts.tsx";
+import { Bar, ServerAddress, ServerIcon, StateDot, uptimeTexts } from "../parts/server_parts.tsx";
 import { HistoryCharts } from "../parts/server_history.tsx";
 import { Age, Name, nameOf, safeText, Stranger } from "../parts/texts.tsx";
-import { Card, Command, Empty, Figure } from "../parts/blocks.tsx";
+import { Card, CommandText, Empty, Figure } from "../parts/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
 
@@ -42,7 +48,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
         <HistoryCharts history={history} id={server.id} now={now} />
         <div class="grid">
           <Card title="Status">
-            <Columns server={server} hasPlaces={context.hasPlaces} />
+            <ServerColumns server={server} hasPlaces={context.hasPlaces} />
           </Card>
           <Published details={details} now={now} />
         </div>
@@ -54,7 +60,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
             ? (
               <Empty title="No change of this server was detected.">
                 <p>
-                  Watch it: <Command text={commandFor(context, "watch DATABASE")} />
+                  Watch it: <CommandText text={commandFor(context, "watch DATABASE")} />
                 </p>
               </Empty>
             )
@@ -111,7 +117,7 @@ function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; n
           <Name server={server} />
         </h1>
         <p>
-          <Address address={key} />
+          <ServerAddress address={key} />
           <span class={`badge ${online ? "good" : "bad"}`}>
             <StateDot online={online} /> {online ? "online" : "offline"}
           </span>

@@ -21,7 +21,7 @@ import {
   MatchedCounts,
   SearchForm,
 } from "../parts/facet_list.tsx";
-import { Command, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { CommandText, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
 import { safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
@@ -119,7 +119,7 @@ function NoServers(
       <Empty title={`${safeText(context.database, 60)} has no servers yet.`}>
         <p>
           Scan a network into it:{" "}
-          <Command text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
+          <CommandText text={commandFor(context, "scan 192.168.1.0/24 -o DATABASE")} />
         </p>
       </Empty>
     )

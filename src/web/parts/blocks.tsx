@@ -67,7 +67,7 @@ export function Figure({ name, value, note }: { name: string; value: Child; note
 }
 
 /** A command to run next. */
-export function Command({ text }: { text: string }) {
+export function CommandText({ text }: { text: string }) {
   return <code>{safeText(text)}</code>;
 }
 

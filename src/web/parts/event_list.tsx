@@ -7,8 +7,8 @@
 import type { Child } from "npm:hono@4.13.19/jsx";
 import type { StoredEvent } from "../../store/events/event_feed.ts";
 import { serverUrl } from "./links.ts";
-import { countText, durationText, UNKNOWN } from "./quantities.ts";
-import { Age, Motd, safeText, visibleName } from "./texts.tsx";
+import { countText, durationText, UNKNOWN_TEXT } from "./quantities.ts";
+import { Age, MotdText, safeText, visibleName } from "./texts.tsx";
 
 /** The kinds of events in words, and the classes of their badges. */
 const KINDS: Readonly<Record<string, readonly [title: string, badge: string]>> = {
@@ -79,7 +79,7 @@ export function EventList(
 
 /** The name of an event's server, if it is known, and its endpoint. */
 function ServerOf({ event: { server, server_id: id, name } }: { event: StoredEvent }) {
-  if (server === null || id === null) return <span class="none">{UNKNOWN}</span>;
+  if (server === null || id === null) return <span class="none">{UNKNOWN_TEXT}</span>;
   const endpoint = <code>{safeText(server, 80)}</code>;
   const label = visibleName(name);
   return (
@@ -180,7 +180,7 @@ function Changes({ changes }: { changes: Readonly<Record<string, unknown>> }) {
 function Pair(
   { pair, column }: { pair: readonly [unknown, unknown] | undefined; column?: string },
 ) {
-  if (pair === undefined) return <span class="none">{UNKNOWN}</span>;
+  if (pair === undefined) return <span class="none">{UNKNOWN_TEXT}</span>;
   return (
     <span class="pair-of-values">
       <del>{valueOf(pair[0], column)}</del>
@@ -193,6 +193,6 @@ function Pair(
 /** A value of any type as text. */
 function valueOf(value: unknown, column?: string): Child {
   if (value === null || value === undefined) return "unknown";
-  if (column === "motd" && typeof value === "string") return <Motd motd={value} />;
+  if (column === "motd" && typeof value === "string") return <MotdText motd={value} />;
   return <bdi>{safeText(typeof value === "string" ? value : JSON.stringify(value), 160)}</bdi>;
 }

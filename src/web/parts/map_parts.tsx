@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { placeOf } from "../browser/hilbert.ts";
+import { pointAt } from "../browser/hilbert.ts";
 import { mapSteps } from "../browser/map_scale.ts";
 import { formatAddress } from "../../core/address.ts";
 import type { MapLayer, Square } from "../queries/dashboard_data.ts";
@@ -54,7 +54,7 @@ export function Curve(
   const first = Math.floor(address / 2 ** (32 - prefix)) * 4 ** order;
   const depth = prefix / 2 + order;
   const size = 2 ** order;
-  const places = Array.from({ length: 4 ** order }, (_, i) => placeOf(first + i, depth))
+  const places = Array.from({ length: 4 ** order }, (_, i) => pointAt(first + i, depth))
     .map(({ x, y }) => ({ x: x % size * 8 + 4, y: y % size * 8 + 4 }));
   const [start, end] = [places[0], places[places.length - 1]];
   return (

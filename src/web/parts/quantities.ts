@@ -8,11 +8,11 @@ import { DURATION_UNITS, withCommas } from "../../core/quantities.ts";
 export { durationText } from "../../core/quantities.ts";
 
 /** What stands in place of an unknown value. */
-export const UNKNOWN = "–";
+export const UNKNOWN_TEXT = "–";
 
 /** A whole number with thousands separators. */
 export function countText(value: number | null): string {
-  return value === null ? UNKNOWN : withCommas(Math.round(value));
+  return value === null ? UNKNOWN_TEXT : withCommas(Math.round(value));
 }
 
 /** The suffixes of powers of 1,000. */
@@ -42,7 +42,7 @@ export function shortCount(value: number): string {
 
 /** A share of 0 to 1 in percent: `99.95 %`. 100 % and 0 % are exact. */
 export function percentText(share: number | null): string {
-  if (share === null || !Number.isFinite(share)) return UNKNOWN;
+  if (share === null || !Number.isFinite(share)) return UNKNOWN_TEXT;
   const rounded = Number((share * 100).toFixed(share > 0.99 ? 2 : 1));
   if (share < 1 && rounded === 100) return "> 99.99 %";
   if (share > 0 && rounded === 0) return "< 0.1 %";
@@ -66,7 +66,7 @@ export function timeText(at: number): string {
 
 /** A latency: `0.4 ms`, `12 ms`, `1.2 s`. */
 export function latencyText(ms: number | null): string {
-  if (ms === null) return UNKNOWN;
+  if (ms === null) return UNKNOWN_TEXT;
   if (ms >= 1000) return `${Number((ms / 1000).toFixed(1))} s`;
   return `${Number(ms.toFixed(ms < 10 ? 1 : 0))} ms`;
 }

@@ -6,7 +6,7 @@
  */
 import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";
-import { countText, durationText, percentText, shortCount, UNKNOWN } from "./quantities.ts";
+import { countText, durationText, percentText, shortCount, UNKNOWN_TEXT } from "./quantities.ts";
 import { Bar } from "./server_parts.tsx";
 import { Age, safeText } from "./texts.tsx";
 
@@ -26,7 +26,7 @@ export function kindText({ kind }: StoredScan): string {
 }
 
 /** Which campaign or shard a scan is. */
-export function nameText(scan: StoredScan): string {
+export function scanNameText(scan: StoredScan): string {
   return safeText(scanName(scan), LONGEST_NAME);
 }
 
@@ -39,7 +39,7 @@ const STATES: Readonly<Record<string, string>> = {
 };
 
 /** The state of a scan. */
-export function ScanState({ scan }: { scan: StoredScan }) {
+export function ScanBadge({ scan }: { scan: StoredScan }) {
   return (
     <span class={`badge ${STATES[scan.state] ?? ""}`} data-live="state">
       {safeText(scan.state, 20)}
@@ -95,19 +95,19 @@ function ScanRow({ scan, now }: { scan: StoredScan; now: number }) {
     <tr>
       <td>
         <a href={acceptedUrl(scanUrl(scan.scan_id))}>{kindText(scan)}</a>{" "}
-        <small>{nameText(scan)}</small> <small class="wide-only">{targetText(scan)}</small>
+        <small>{scanNameText(scan)}</small> <small class="wide-only">{targetText(scan)}</small>
       </td>
       <td>
-        <ScanState scan={scan} />
+        <ScanBadge scan={scan} />
       </td>
       <td class="no-wrap">
         <Age at={scan.started_at} now={now} />
       </td>
       <td class="number wide-only no-wrap">
-        {duration === null ? UNKNOWN : durationText(duration)}
+        {duration === null ? UNKNOWN_TEXT : durationText(duration)}
       </td>
       <td class="progress">
-        {share === null ? <span class="none">{UNKNOWN}</span> : (
+        {share === null ? <span class="none">{UNKNOWN_TEXT}</span> : (
           <>
             <small>{percentText(share)}</small>
             <Bar share={share} />

@@ -10,7 +10,7 @@ import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
 import type { Facts, FactValue, Plugin } from "../../core/record.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
-import type { ListedServer, RawReply } from "../queries/dashboard_data.ts";
+import type { ListedServer, StoredReply } from "../queries/dashboard_data.ts";
 import { Card } from "./blocks.tsx";
 import { hexLines } from "./hex_lines.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";
@@ -33,7 +33,7 @@ const ELSEWHERE = [
 const TIMES = ["seen_at", "first_seen", "probed_at", "changed_at", "players_at"];
 
 /** All columns of a server that have a value, with their meanings as tooltips. */
-export function Columns({ server, hasPlaces }: { server: ListedServer; hasPlaces: boolean }) {
+export function ServerColumns({ server, hasPlaces }: { server: ListedServer; hasPlaces: boolean }) {
   const fields: readonly { name: string; meaning: string }[] = [
     ...STORED_FIELDS,
     ...hasPlaces ? PLACE_FIELDS : [],
@@ -143,7 +143,7 @@ function factValue(value: FactValue): Child {
 const SHOWN_BYTES = 4096;
 
 /** The raw replies as hexadecimal numbers and text. */
-export function RawReplies({ replies }: { replies: readonly RawReply[] | null }) {
+export function RawReplies({ replies }: { replies: readonly StoredReply[] | null }) {
   if (replies === null) {
     return (
       <Card title="Raw replies">

@@ -7,7 +7,7 @@
 import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
 import type { ListedServer } from "../queries/dashboard_data.ts";
 import { serverUrl } from "./links.ts";
-import { countText, durationText, percentText, UNKNOWN } from "./quantities.ts";
+import { countText, durationText, percentText, UNKNOWN_TEXT } from "./quantities.ts";
 import { Name, nameOf, safeText, Stranger } from "./texts.tsx";
 
 /** The icon of a server. A server without one has a tile with the first letter of its name. */
@@ -55,7 +55,7 @@ export function StateDot({ online }: { online: boolean }) {
 }
 
 /** The name of a server, which leads to its page, and its MOTD if that is more than the name. */
-export function ServerName({ server }: { server: ListedServer }) {
+export function ServerLink({ server }: { server: ListedServer }) {
   return (
     <div class="server-name">
       <a href={serverUrl(server.id)} title={safeText(nameOf(server))}>
@@ -66,7 +66,7 @@ export function ServerName({ server }: { server: ListedServer }) {
 }
 
 /** The address of a server with its port. A click on it, or on its button, copies all of it. */
-export function Address({ address }: { address: string }) {
+export function ServerAddress({ address }: { address: string }) {
   const text = safeText(address);
   return (
     <span class="address">
@@ -83,7 +83,7 @@ export function Address({ address }: { address: string }) {
 /** Players and slots, with a bar of the share. Stale numbers of offline servers are muted. */
 export function Players({ server }: { server: ListedServer }) {
   const { players_online: players, players_max: slots, online } = server;
-  if (!online || players === null) return <span class="none">{UNKNOWN}</span>;
+  if (!online || players === null) return <span class="none">{UNKNOWN_TEXT}</span>;
   const share = slots !== null && slots > 0 ? Math.min(1, Math.max(0, players / slots)) : 0;
   return (
     <span class="players">
@@ -115,7 +115,7 @@ export const CONFIDENCES: Readonly<Record<string, string>> = {
 };
 
 /** The software of a server with its confidence. */
-export function Software({ server }: { server: ListedServer }) {
+export function SoftwareText({ server }: { server: ListedServer }) {
   const { software, software_confidence: confidence, proxy } = server;
   return (
     <span class="software">
@@ -135,7 +135,7 @@ export function Software({ server }: { server: ListedServer }) {
 
 /** Names as badges. */
 export function Badges({ names }: { names: readonly string[] }) {
-  return names.length === 0 ? <span class="none">{UNKNOWN}</span> : (
+  return names.length === 0 ? <span class="none">{UNKNOWN_TEXT}</span> : (
     <span class="badges">
       {names.slice(0, 20).map((name) => <span class="badge">{safeText(name, 40)}</span>)}
     </span>
@@ -144,7 +144,7 @@ export function Badges({ names }: { names: readonly string[] }) {
 
 /** The share of the watched time in which a server was online, and how long it was watched. */
 export function uptimeTexts({ watchedS, onlineS }: Uptime): { share: string; watched: string } {
-  if (watchedS === 0) return { share: UNKNOWN, watched: "not watched" };
+  if (watchedS === 0) return { share: UNKNOWN_TEXT, watched: "not watched" };
   return {
     share: percentText(onlineS / watchedS),
     watched: `of ${durationText(1000 * watchedS)} watched`,

@@ -16,12 +16,12 @@ import {
 import { serversUrl } from "./links.ts";
 import { latencyText } from "./quantities.ts";
 import {
-  Address,
   Badges,
   Players,
+  ServerAddress,
   ServerIcon,
-  ServerName,
-  Software,
+  ServerLink,
+  SoftwareText,
   StateDot,
 } from "./server_parts.tsx";
 import { Age, nameOf, safeText, Stranger } from "./texts.tsx";
@@ -162,12 +162,12 @@ function ServerRow(
             />
           )}
           <ServerIcon server={server} />
-          <ServerName server={server} />
+          <ServerLink server={server} />
         </span>
       </td>
       <td role="cell" class="c-address">
         <StateDot online={server.online} />
-        <Address address={key} />
+        <ServerAddress address={key} />
         {hasPlaces && country !== null && (
           <small class="place">
             <abbr class="badge">{safeText(country, 4)}</abbr>
@@ -182,7 +182,7 @@ function ServerRow(
         <Stranger text={shownVersion(server)} longest={40} />
       </td>
       <td role="cell" class="c-software">
-        <Software server={server} />
+        <SoftwareText server={server} />
       </td>
       <td role="cell" class="c-protocols">
         <Badges names={protocols} />

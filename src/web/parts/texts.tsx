@@ -7,7 +7,7 @@
 import { raw } from "npm:hono@4.13.19/html";
 import { formatHtml, formatPlain, parseFormatted, type TextRun } from "../../core/formatted/mod.ts";
 import { cutText, harmlessText, tidyText } from "../../core/text.ts";
-import { ageText, timeText, UNKNOWN } from "./quantities.ts";
+import { ageText, timeText, UNKNOWN_TEXT } from "./quantities.ts";
 
 /** Maximum length of a text on a page, UTF-16 units. Columns of records may be longer. */
 const LONGEST = 300;
@@ -21,12 +21,12 @@ export function safeText(text: string, longest = LONGEST): string {
 /** A text of a stranger, or a dash for an unknown one. */
 export function Stranger({ text, longest }: { text: string | null; longest?: number }) {
   return text === null || text === ""
-    ? <span class="none">{UNKNOWN}</span>
+    ? <span class="none">{UNKNOWN_TEXT}</span>
     : <bdi>{safeText(text, longest)}</bdi>;
 }
 
 /** A MOTD in its colours, by classes. */
-export function Motd({ motd }: { motd: string }) {
+export function MotdText({ motd }: { motd: string }) {
   return raw(formatHtml(parseFormatted(cutText(motd, LONGEST))));
 }
 
@@ -65,14 +65,14 @@ export function Name(
 
 /** The age of a time, with the time itself as a tooltip; by `page.js` also in the local time zone. */
 export function Age({ at, now }: { at: number | null; now: number }) {
-  if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN}</span>;
+  if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN_TEXT}</span>;
   const iso = new Date(at).toISOString();
   return <time datetime={iso} title={`${timeText(at)} UTC`} data-age>{ageText(at, now)}</time>;
 }
 
 /** A date and time in UTC, which `page.js` replaces by the local one. */
 export function Time({ at }: { at: number | null }) {
-  if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN}</span>;
+  if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN_TEXT}</span>;
   return <time datetime={new Date(at).toISOString()}>{`${timeText(at)} UTC`}</time>;
 }
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { DAY_MS } from "../../store/uptime/rollup_hours.ts";
+
+import { DAY_MS } from "../../core/quantities.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import { MAP_LAYERS, type Square, type TrendsQuery } from "./dashboard_data.ts";
 import { MAX_TIME } from "./dashboard_filters.ts";

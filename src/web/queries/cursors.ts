@@ -5,7 +5,7 @@
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
-import type { EventPlace } from "../../store/events/newest_events.ts";
+import type { EventCursor } from "../../store/events/newest_events.ts";
 import { isPosition, type PageCursor } from "../../store/queries/order_positions.ts";
 import type { ServersQuery } from "./dashboard_data.ts";
 import { MAX_TIME } from "./dashboard_filters.ts";
@@ -90,7 +90,7 @@ export const SERVERS_CURSOR: Parameter<string> = {
 };
 
 /** The place of an event in the order of times: time, transaction, number. `1764142000000-812-40`. */
-export function eventCursor({ at, tx, seq }: EventPlace): string {
+export function eventCursor({ at, tx, seq }: EventCursor): string {
   return `${at}-${tx}-${seq}`;
 }
 
@@ -99,11 +99,11 @@ export const BEFORE_EVENT = formed(
   "Only events before this one: the `next` of the page before.",
   "the next of another page",
   { type: "string", pattern: "^-?\\d{1,16}-\\d{1,19}-\\d{1,15}$" },
-  (text) => placeOf(text) === undefined ? undefined : text,
+  (text) => parseEventCursor(text) === undefined ? undefined : text,
 );
 
 /** The place of a value of {@linkcode BEFORE_EVENT}; `undefined` for another text. */
-export function placeOf(text: string): EventPlace | undefined {
+export function parseEventCursor(text: string): EventCursor | undefined {
   const [, at, tx, seq] = /^(-?\d{1,16})-(\d{1,19})-(\d{1,15})$/.exec(text) ?? [];
   if (at === undefined || !(Math.abs(Number(at)) <= MAX_TIME)) return undefined;
   return { at: Number(at), tx, seq: Number(seq) };

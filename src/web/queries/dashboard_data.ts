@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Place } from "../../app/geoip/places.ts";
+import type { GeoipValues } from "../../app/geoip/places.ts";
 import type { ServerFilters } from "../../store/queries/filters.ts";
 import type { PageCursor } from "../../store/queries/order_positions.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
@@ -37,7 +37,7 @@ export interface ServersQuery {
 }
 
 /** A server of a page: the columns of `servers --json`, its number, and its place. */
-export interface ListedServer extends SelectedServer, Place {
+export interface ListedServer extends SelectedServer, GeoipValues {
   /** `servers.id`. */
   readonly id: number;
   /** `servers.key`: the name or address, and the port, as a user types it. */
@@ -164,7 +164,7 @@ export interface History {
 }
 
 /** The raw bytes of the last reply in a protocol. */
-export interface RawReply {
+export interface StoredReply {
   readonly protocol: string;
   readonly seenAt: number;
   /** Number of bytes of the reply, of which {@linkcode bytes} has at most the first 32,768. */
@@ -189,7 +189,7 @@ export interface ServerDetails {
   /** The uptime of each of the last {@linkcode UPTIME_DAYS} days on which it was watched. */
   readonly days: readonly DayUptime[];
   /** null: the role of the database may not read them. */
-  readonly replies: readonly RawReply[] | null;
+  readonly replies: readonly StoredReply[] | null;
   readonly events: readonly StoredEvent[];
 }
 

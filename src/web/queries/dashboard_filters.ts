@@ -4,17 +4,17 @@
  *
  * @module
  */
-import type { Place } from "../../app/geoip/places.ts";
+import type { GeoipValues } from "../../app/geoip/places.ts";
 import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
-import { fold } from "../../store/queries/conditions.ts";
+import { foldCase } from "../../store/queries/conditions.ts";
 import {
   type ColumnTest as CellTest,
   columnTest,
   type FilterTest,
   isInNetworks,
-  networkOf,
+  parseNetwork,
   SERVER_FILTERS,
   testOf,
 } from "../../store/queries/filters.ts";
@@ -29,7 +29,11 @@ import {
   trueOrFalse,
   wholeNumber,
 } from "./parameters.ts";
-import { BITS, type DictionaryName, type ServerIndexReader } from "../server_index/server_index.ts";
+import {
+  type DictionaryName,
+  SERVER_BITS,
+  type ServerIndexReader,
+} from "../server_index/server_index.ts";
 import type { DashboardFilters } from "./dashboard_data.ts";
 
 /** Maximum of a time that a `Date` can represent, Unix milliseconds. */
@@ -86,12 +90,14 @@ const PLACE_FILTERS = {
 const TESTS: {
   readonly [Name in keyof DashboardFilters]-?: FilterTest<
     NonNullable<DashboardFilters[Name]>,
-    ListedRecord & Place
+    ListedRecord & GeoipValues
   >;
 } = { ...SERVER_FILTERS, ...PLACE_FILTERS };
 
 /** A test of whether servers match all filters. */
-export function testOfRows(filters: DashboardFilters): (server: ListedRecord & Place) => boolean {
+export function testOfRows(
+  filters: DashboardFilters,
+): (server: ListedRecord & GeoipValues) => boolean {
   return testOf(TESTS, filters);
 }
 
@@ -108,8 +114,8 @@ export const DASHBOARD_FILTERS: {
   online: {
     parameter: trueOrFalse("Only servers that are online, or only servers that are offline."),
     columns: ({ columns: { bits } }, online) => {
-      const wanted = online ? BITS.online : 0;
-      return (place) => (bits[place] & BITS.online) === wanted;
+      const wanted = online ? SERVER_BITS.online : 0;
+      return (place) => (bits[place] & SERVER_BITS.online) === wanted;
     },
   },
   edition: {
@@ -154,12 +160,12 @@ export const DASHBOARD_FILTERS: {
     )),
     columns: ({ columns: { bits, address }, v6 }, networks) => {
       const isWanted = isInNetworks(networks);
-      const hasV6 = networks.some((network) => typeof networkOf(network).start === "bigint");
+      const hasV6 = networks.some((network) => typeof parseNetwork(network).start === "bigint");
       return (place) => {
-        const kind = bits[place] & (BITS.isV6 | BITS.noAddress);
+        const kind = bits[place] & (SERVER_BITS.isV6 | SERVER_BITS.noAddress);
         const at = address[place];
         if (kind === 0) return isWanted(at);
-        return kind === BITS.isV6 && hasV6 && isWanted(v6[2 * at] << 64n | v6[2 * at + 1]);
+        return kind === SERVER_BITS.isV6 && hasV6 && isWanted(v6[2 * at] << 64n | v6[2 * at + 1]);
       };
     },
   },
@@ -196,12 +202,12 @@ export const DASHBOARD_FILTERS: {
   minPlayers: {
     parameter: wholeNumber("Only servers with at least this many players.", 0, MAX_PLAYERS),
     columns: ({ columns: { bits, players } }, min) => (place) =>
-      (bits[place] & BITS.players ? players[place] : -1) >= min,
+      (bits[place] & SERVER_BITS.players ? players[place] : -1) >= min,
   },
   maxPlayers: {
     parameter: wholeNumber("Only servers with at most this many players.", 0, MAX_PLAYERS),
     columns: ({ columns: { bits, players } }, max) => (place) =>
-      (bits[place] & BITS.players) !== 0 && players[place] <= max,
+      (bits[place] & SERVER_BITS.players) !== 0 && players[place] <= max,
   },
   noAliases: {
     parameter: trueOrFalse("Only servers that are no alias of another server."),
@@ -257,7 +263,7 @@ function containsText(
   text: string,
   { text: foundIds }: FoundIds,
 ): (place: number) => boolean {
-  const part = fold(text);
+  const part = foldCase(text);
   const { count, columns: { software } } = serverIndex;
   const found = markedPlaces(serverIndex, foundIds);
   const mark = (place: number) => {
@@ -265,7 +271,9 @@ function containsText(
   };
   if (part === "") found.fill(1);
   else serverIndex.texts.search(part, count, mark, (id) => mark(serverIndex.rowOf(id)));
-  const inSoftware = serverIndex.dictionaries.software.codesWith((one) => fold(one).includes(part));
+  const inSoftware = serverIndex.dictionaries.software.codesWith((one) =>
+    foldCase(one).includes(part)
+  );
   return (place) => found[place] === 1 || inSoftware[software[place]] === 1;
 }
 
@@ -284,7 +292,7 @@ function canonicalNetwork(text: string): string | undefined {
 
 function rangeOf(text: string): { readonly start: Address; readonly end: Address } | undefined {
   try {
-    return networkOf(text);
+    return parseNetwork(text);
   } catch (error) {
     if (error instanceof InputError) return undefined;
     throw error;

@@ -4,7 +4,7 @@
  * @module
  */
 import { nodeZlib } from "../../core/node_modules.ts";
-import { placeOf } from "../browser/hilbert.ts";
+import { pointAt } from "../browser/hilbert.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
 import type { MapCells } from "../queries/dashboard_data.ts";
 import { type Scheme, type Token, TOKENS } from "../style/tokens.ts";
@@ -38,7 +38,7 @@ export function pixelsOf({ square: { address, prefix }, cells, values }: MapCell
   const steps = mapSteps("servers", values.reduce((a, b) => Math.max(a, b), 0));
   const first = Math.floor(address / 2 ** (16 - prefix));
   for (const [i, cell] of cells.entries()) {
-    const { x, y } = placeOf(first + cell, (prefix + 16) / 2);
+    const { x, y } = pointAt(first + cell, (prefix + 16) / 2);
     pixels[y % SIDE * SIDE + x % SIDE] = stepOf(steps, values[i])?.color ?? 0;
   }
   return pixels;

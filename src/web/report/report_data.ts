@@ -4,7 +4,7 @@
  * @module
  */
 import { parseHost } from "../../core/address.ts";
-import type { Place, PlaceLookup } from "../../app/geoip/places.ts";
+import type { GeoipLookup, GeoipValues } from "../../app/geoip/places.ts";
 import { mostFrequent } from "../server_index/facets.ts";
 import { smallestSquare } from "../server_index/map_cells.ts";
 import type { StoredRecord } from "../../store/rows/stored_record.ts";
@@ -33,7 +33,7 @@ const ROW_COLUMNS = [
 ] as const satisfies readonly (keyof StoredRecord)[];
 
 /** A server of a row, with the place of its address. */
-export type ReportedServer = Pick<StoredRecord, typeof ROW_COLUMNS[number]> & Place;
+export type ReportedServer = Pick<StoredRecord, typeof ROW_COLUMNS[number]> & GeoipValues;
 
 /** What a report shows of its servers. */
 export interface ReportData {
@@ -64,7 +64,7 @@ export class ReportCollector {
   #replies: { oldest: number; newest: number } | null = null;
 
   /** @param limit Maximum number of rows. */
-  constructor(private readonly limit: number, private readonly places: PlaceLookup) {}
+  constructor(private readonly limit: number, private readonly places: GeoipLookup) {}
 
   add(record: StoredRecord): void {
     const place = this.places(record.host);
@@ -111,7 +111,7 @@ export class ReportCollector {
 }
 
 /** The row of a server. Other columns would take most of the memory. */
-function rowOf(record: StoredRecord, place: Place): ReportedServer {
+function rowOf(record: StoredRecord, place: GeoipValues): ReportedServer {
   const columns = ROW_COLUMNS.map((name) => [name, record[name]]);
   return { ...Object.fromEntries(columns), ...place } as ReportedServer;
 }
@@ -120,7 +120,7 @@ function rowOf(record: StoredRecord, place: Place): ReportedServer {
 type Value = Pick<FacetValue, "value" | "label">;
 
 /** The values of a server in a facet. */
-function valuesOf(name: FacetName, server: StoredRecord & Place): readonly Value[] {
+function valuesOf(name: FacetName, server: StoredRecord & GeoipValues): readonly Value[] {
   const { asn, operator } = server;
   switch (name) {
     case "protocol":

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { placeOf } from "../browser/hilbert.ts";
+import { pointAt } from "../browser/hilbert.ts";
 import type { MapCells, Square } from "../queries/dashboard_data.ts";
 import { BarTable } from "../parts/bars.tsx";
 import { Card } from "../parts/blocks.tsx";
@@ -65,7 +65,7 @@ export function ReportMap({ cells }: { cells: MapCells }) {
 function Grid({ square: { address, prefix } }: { square: Square }) {
   const first = Math.floor(address / 2 ** (32 - prefix)) * BLOCKS * BLOCKS;
   const blocks = Array.from({ length: BLOCKS * BLOCKS }, (_, number) => {
-    const { x, y } = placeOf(first + number, prefix / 2 + 4);
+    const { x, y } = pointAt(first + number, prefix / 2 + 4);
     return { number, x: x % BLOCKS, y: y % BLOCKS };
   });
   const lines = Array.from({ length: BLOCKS - 1 }, (_, i) => `M${i + 1} 0V16M0 ${i + 1}H16`);

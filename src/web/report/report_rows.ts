@@ -18,12 +18,12 @@ const MINUTE_MS = 60_000;
 
 /** The rows, ordered by address because neighbours compress well, for a data block of HTML. */
 export function encodeRows(rows: readonly ReportedServer[], now: number): string {
-  const json = new TextEncoder().encode(JSON.stringify(columnsOf(rows, now)));
+  const json = new TextEncoder().encode(JSON.stringify(reportColumns(rows, now)));
   return new Uint8Array(nodeZlib().deflateRawSync(json, { level: 9 })).toBase64();
 }
 
 /** The columns of rows. Texts are harmless, and shortened. */
-export function columnsOf(servers: readonly ReportedServer[], now: number): ReportColumns {
+export function reportColumns(servers: readonly ReportedServer[], now: number): ReportColumns {
   const rows = servers.map((server) => ({ server, address: parseAddress(server.host) }))
     .sort((a, b) => compare(a, b) || a.server.port - b.server.port);
   const codes = new Map<string, number>([["", 0]]);

@@ -8,7 +8,7 @@ import type { DashboardFilters, Facets, MapCells } from "../queries/dashboard_da
 import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
 import { countCells, type ServerMapQuery } from "./map_cells.ts";
 import { type FoundIds, match, type Matches } from "./match.ts";
-import { BITS, type ServerIndexMemory, ServerIndexReader } from "./server_index.ts";
+import { SERVER_BITS, type ServerIndexMemory, ServerIndexReader } from "./server_index.ts";
 
 /** Number of values of filters for which found servers are kept. */
 const KEPT_FOUND = 16;
@@ -61,7 +61,10 @@ export class CachedServerIndex {
   /** The `servers.id` of the servers of whose texts the server index has only a part. */
   get cutIds(): number[] {
     const { count, columns: { bits } } = this.#reader;
-    return this.#idsWith(count, (row) => (bits[row] & (BITS.cut | BITS.removed)) === BITS.cut);
+    return this.#idsWith(
+      count,
+      (row) => (bits[row] & (SERVER_BITS.cut | SERVER_BITS.removed)) === SERVER_BITS.cut,
+    );
   }
 
   /**
@@ -114,7 +117,10 @@ export class CachedServerIndex {
   aliasesOf(endpoint: string): number[] {
     const { count, columns: { alias, bits }, dictionaries } = this.#reader;
     const wanted = dictionaries.alias.codesWith((text) => text === endpoint);
-    return this.#idsWith(count, (row) => wanted[alias[row]] === 1 && !(bits[row] & BITS.removed));
+    return this.#idsWith(
+      count,
+      (row) => wanted[alias[row]] === 1 && !(bits[row] & SERVER_BITS.removed),
+    );
   }
 
   /** The numbers of all servers. */
@@ -124,7 +130,7 @@ export class CachedServerIndex {
     const minute = Math.floor(staleBefore / MINUTE_MS);
     let stale = 0;
     for (let i = 0; i < count; i++) {
-      if (!(bits[i] & BITS.removed) && probedMinute[i] < minute) stale++;
+      if (!(bits[i] & SERVER_BITS.removed) && probedMinute[i] < minute) stale++;
     }
     return { ...counts, stale };
   }

@@ -20,7 +20,7 @@ const MAX_TEXTS = 2 ** 18;
 /** Maximum size of all texts, bytes. */
 const MAX_BYTES = 2 ** 24;
 /** The number of an unknown value, and of a text that is not in a full dictionary. */
-export const UNKNOWN = 0;
+export const UNKNOWN_NUMBER = 0;
 
 /** Makes the memory of a dictionary. */
 export function newDictionary(): DictionaryMemory {
@@ -48,19 +48,19 @@ export class DictionaryWriter {
   }
 
   /**
-   * The number of a text; {@linkcode UNKNOWN} for `null`, and for a new text when the dictionary is
+   * The number of a text; {@linkcode UNKNOWN_NUMBER} for `null`, and for a new text when the dictionary is
    * full.
    */
   codeOf(text: string | null): number {
-    return text === null ? UNKNOWN : this.#codes.get(text) ?? this.#add(text);
+    return text === null ? UNKNOWN_NUMBER : this.#codes.get(text) ?? this.#add(text);
   }
 
   #add(text: string): number {
     const code = this.#count[0];
-    if (code >= this.most) return UNKNOWN;
+    if (code >= this.most) return UNKNOWN_NUMBER;
     const start = this.#ends[code - 1];
     const { read, written } = this.#encoder.encodeInto(text, this.#bytes.subarray(start));
-    if (read < text.length) return UNKNOWN;
+    if (read < text.length) return UNKNOWN_NUMBER;
     this.#ends[code] = start + written;
     Atomics.store(this.#count, 0, code + 1);
     this.#codes.set(text, code);
@@ -89,7 +89,7 @@ export class DictionaryReader {
 
   /** The text with a number; null: unknown. */
   textOf(code: number): string | null {
-    if (code === UNKNOWN) return null;
+    if (code === UNKNOWN_NUMBER) return null;
     return this.#texts[code] ??= this.#decoder.decode(
       this.#bytes.subarray(this.#ends[code - 1], this.#ends[code]),
     );

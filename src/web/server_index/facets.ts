@@ -7,7 +7,7 @@ import { compareVersions } from "../../classify/game_versions.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { type FacetName, FACETS, type Facets, type FacetValue } from "../queries/dashboard_data.ts";
 import { FAILED, type Matches } from "./match.ts";
-import { BITS, type DictionaryName, type ServerIndexReader } from "./server_index.ts";
+import { type DictionaryName, SERVER_BITS, type ServerIndexReader } from "./server_index.ts";
 
 /** The dictionary of a facet's values. Ports have none. */
 const FACET_DICTIONARY = {
@@ -55,7 +55,7 @@ export function countMatches(
     const i = few === undefined ? k : few[k];
     if (failed[i] !== 0) continue;
     servers++;
-    if (!(bits[i] & BITS.online)) continue;
+    if (!(bits[i] & SERVER_BITS.online)) continue;
     online++;
     players += all[i];
   }
@@ -104,7 +104,7 @@ function countCodes(
     const i = few === undefined ? k : few[k];
     if ((failed[i] & ~own) !== 0) continue;
     const place = 2 * codes[i];
-    if (bits[i] & BITS.online) {
+    if (bits[i] & SERVER_BITS.online) {
       sums[place] += ONE_SERVER + 1;
       sums[place + 1] += all[i];
     } else {

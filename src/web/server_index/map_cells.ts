@@ -5,7 +5,7 @@
  */
 import type { MapCells, MapLayer, MapQuery, Square } from "../queries/dashboard_data.ts";
 import type { Matches } from "./match.ts";
-import { BITS, type ServerIndexReader } from "./server_index.ts";
+import { SERVER_BITS, type ServerIndexReader } from "./server_index.ts";
 
 /** Number of cells of a map. */
 const CELLS = 65_536;
@@ -58,7 +58,7 @@ export function countCells(
 }
 
 /** Servers without an IPv4 address, and removed ones. */
-const OTHER = BITS.isV6 | BITS.noAddress | BITS.removed;
+const OTHER = SERVER_BITS.isV6 | SERVER_BITS.noAddress | SERVER_BITS.removed;
 
 /** The smallest square with all servers that filters match. */
 function squareOf(
@@ -92,7 +92,7 @@ function cellsOf(
     if (prefix !== 0 && address[i] >>> (32 - prefix) !== square) continue;
     const cell = address[i] >>> shift & 0xffff;
     counts.servers[cell]++;
-    if (bits[i] & BITS.online) counts.online[cell]++;
+    if (bits[i] & SERVER_BITS.online) counts.online[cell]++;
     if (probedMinute[i] > counts.probedMinute[cell]) counts.probedMinute[cell] = probedMinute[i];
   }
   return counts;

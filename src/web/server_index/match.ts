@@ -6,7 +6,7 @@
 import { givenFilters } from "../../store/queries/filters.ts";
 import { type DashboardFilters, type FacetName, FACETS } from "../queries/dashboard_data.ts";
 import { DASHBOARD_FILTERS, type FoundIds } from "../queries/dashboard_filters.ts";
-import { BITS, type ServerIndexReader } from "./server_index.ts";
+import { SERVER_BITS, type ServerIndexReader } from "./server_index.ts";
 
 export type { FoundIds };
 
@@ -50,7 +50,7 @@ export function match(
 ): Matches {
   const { count, columns: { bits } } = serverIndex;
   const failed = memory.subarray(0, count);
-  for (let i = 0; i < count; i++) failed[i] = bits[i] & BITS.removed ? EXCLUDED : 0;
+  for (let i = 0; i < count; i++) failed[i] = bits[i] & SERVER_BITS.removed ? EXCLUDED : 0;
   let few: Uint32Array | undefined;
   const given = givenFilters(DASHBOARD_FILTERS, filters)
     .map(({ name, value }) => ({ name, value, bit: FAILED[name as FacetName] ?? EXCLUDED }))

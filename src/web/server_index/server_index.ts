@@ -25,7 +25,7 @@ export const DICTIONARIES = [
 export type DictionaryName = typeof DICTIONARIES[number];
 
 /** Bits of the column `bits`. */
-export const BITS = {
+export const SERVER_BITS = {
   online: 1,
   /** The number of players is known. */
   players: 2,
@@ -82,7 +82,7 @@ type ColumnName = keyof typeof COLUMNS;
 export const MAX_SHORT = 2 ** 16;
 
 /** The columns of a server index. Values of servers are at the same place in each. */
-export interface Columns {
+export interface IndexColumns {
   /** `servers.id`, ascending. */
   readonly id: Int32Array;
   readonly bits: Uint8Array;
@@ -123,7 +123,7 @@ export function newServerIndex(identity: string, capacity: number): ServerIndexM
 
 /** Views of a server index's memory. */
 export class ServerIndexViews {
-  readonly columns: Columns;
+  readonly columns: IndexColumns;
   /** The first and the last 64 bits of IPv6 addresses. */
   readonly v6: BigUint64Array;
   protected readonly header: Int32Array;

@@ -7,13 +7,13 @@ import { parseAddress } from "../../core/address.ts";
 import { cutText } from "../../core/text.ts";
 import type { Row } from "../../store/database/database.ts";
 import { canonicalHost } from "../../store/rows/addresses.ts";
-import type { PlaceLookup } from "../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../app/geoip/places.ts";
 import { DictionaryWriter } from "./dictionary.ts";
 import {
-  BITS,
   DICTIONARIES,
   type DictionaryName,
   MAX_SHORT,
+  SERVER_BITS,
   type ServerIndexMemory,
   ServerIndexViews,
 } from "./server_index.ts";
@@ -44,7 +44,7 @@ function start(column: string, length: number): string {
  * SQL of the columns of servers `s` from which {@linkcode ServerIndexWriter} takes what rarely
  * changes.
  */
-export const SERVER_COLUMNS = [
+export const INDEXED_SERVER_COLUMNS = [
   "s.id, s.address, s.port, s.protocols, s.flags, s.software_confidence, s.alias_of, s.changed_at",
   "s.edition",
   ...["software", "version", "map"].map((name) => start(name, MAX_TEXT)),
@@ -55,7 +55,7 @@ export const SERVER_COLUMNS = [
  * SQL of the columns of states `t` from which {@linkcode ServerIndexWriter} takes what each poll
  * changes.
  */
-export const STATE_COLUMNS = "t.online, t.players_online, t.probed_at, t.replied_at";
+export const INDEXED_STATE_COLUMNS = "t.online, t.players_online, t.probed_at, t.replied_at";
 
 /** Writes servers into a server index. */
 export class ServerIndexWriter extends ServerIndexViews {
@@ -64,7 +64,7 @@ export class ServerIndexWriter extends ServerIndexViews {
   /** Whether no further server or text fits: a new server index has to be made. */
   isFull = false;
 
-  constructor(memory: ServerIndexMemory, private readonly places: PlaceLookup) {
+  constructor(memory: ServerIndexMemory, private readonly places: GeoipLookup) {
     super(memory);
     const { BYTES_PER_ELEMENT: short } = Uint16Array;
     this.#dictionaries = Object.fromEntries(
@@ -101,7 +101,7 @@ export class ServerIndexWriter extends ServerIndexViews {
       if (!this.#hasRoom()) return;
       this.columns.id[place] = id;
       this.#writeValues(place, row);
-      if (!this.#texts.append(place, text)) this.columns.bits[place] |= BITS.cut;
+      if (!this.#texts.append(place, text)) this.columns.bits[place] |= SERVER_BITS.cut;
       this.count = place + 1;
       return;
     }
@@ -133,8 +133,8 @@ export class ServerIndexWriter extends ServerIndexViews {
     const { columns } = this;
     const address = this.#addressOf(String(row.address), place);
     columns.bits[place] = address |
-      BITS.confidence * (1 + CONFIDENCES.indexOf(String(row.software_confidence))) |
-      (isCut(row) ? BITS.cut : 0);
+      SERVER_BITS.confidence * (1 + CONFIDENCES.indexOf(String(row.software_confidence))) |
+      (isCut(row) ? SERVER_BITS.cut : 0);
     columns.port[place] = Number(row.port);
     columns.changedAt[place] = Number(row.changed_at);
     const code = (name: DictionaryName, text: unknown) => {
@@ -156,33 +156,33 @@ export class ServerIndexWriter extends ServerIndexViews {
   #addressOf(text: string, place: number): number {
     const address = parseAddress(text);
     const { address: column, bits } = this.columns;
-    if (address === undefined) return BITS.noAddress;
+    if (address === undefined) return SERVER_BITS.noAddress;
     if (typeof address === "number") {
       column[place] = address;
       return 0;
     }
     const words = [address >> 64n, address & 0xffffffffffffffffn] as const;
-    if (bits[place] & BITS.isV6) {
+    if (bits[place] & SERVER_BITS.isV6) {
       this.v6.set(words, 2 * column[place]);
-      return BITS.isV6;
+      return SERVER_BITS.isV6;
     }
     const { v6Count } = this;
     if (v6Count >= this.memory.capacity) {
       this.isFull = true;
-      return BITS.noAddress;
+      return SERVER_BITS.noAddress;
     }
     this.v6.set(words, 2 * v6Count);
     column[place] = v6Count;
     this.v6Count = v6Count + 1;
-    return BITS.isV6;
+    return SERVER_BITS.isV6;
   }
 
   #writeState(place: number, row: Row): void {
     const { bits, players, probedMinute } = this.columns;
     const online = Number(row.players_online ?? NaN);
     const isKnown = online >= 0;
-    bits[place] = bits[place] & ~(BITS.online | BITS.players | BITS.removed) |
-      (row.online === 1 ? BITS.online : 0) | (isKnown ? BITS.players : 0);
+    bits[place] = bits[place] & ~(SERVER_BITS.online | SERVER_BITS.players | SERVER_BITS.removed) |
+      (row.online === 1 ? SERVER_BITS.online : 0) | (isKnown ? SERVER_BITS.players : 0);
     players[place] = isKnown ? Math.min(online, MAX_PLAYERS) : 0;
     probedMinute[place] = Math.floor(Number(row.probed_at) / MINUTE_MS);
     this.newest[0] = Math.max(this.newest[0], Number(row.replied_at ?? 0));
@@ -204,8 +204,9 @@ export class ServerIndexWriter extends ServerIndexViews {
       const id = Number(row.id);
       for (; place < this.count && this.columns.id[place] < id; place++) this.#remove(place);
       const isThere = place < this.count && this.columns.id[place] === id;
-      if (isThere && !(this.columns.bits[place] & BITS.removed)) this.#writeState(place, row);
-      else missing.push(id);
+      if (isThere && !(this.columns.bits[place] & SERVER_BITS.removed)) {
+        this.#writeState(place, row);
+      } else missing.push(id);
       if (isThere) place++;
     }
     for (; place < this.count && this.columns.id[place] <= last; place++) this.#remove(place);
@@ -213,7 +214,7 @@ export class ServerIndexWriter extends ServerIndexViews {
   }
 
   #remove(place: number): void {
-    this.columns.bits[place] |= BITS.removed;
+    this.columns.bits[place] |= SERVER_BITS.removed;
   }
 }
 

@@ -11,9 +11,13 @@ import {
   timeParameter,
   type Value,
 } from "../../store/database/database.ts";
-import type { PlaceLookup } from "../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../app/geoip/places.ts";
 import { newServerIndex, type ServerIndexMemory } from "./server_index.ts";
-import { SERVER_COLUMNS, ServerIndexWriter, STATE_COLUMNS } from "./server_index_writer.ts";
+import {
+  INDEXED_SERVER_COLUMNS,
+  INDEXED_STATE_COLUMNS,
+  ServerIndexWriter,
+} from "./server_index_writer.ts";
 
 /** Number of servers that are read at once. Between two reads, other work of the thread runs. */
 const PAGE = 200;
@@ -39,7 +43,7 @@ export class DatabaseIndex {
   /** Makes the server index of a database that has an identity. */
   static async of(
     database: Database,
-    places: PlaceLookup,
+    places: GeoipLookup,
     identity: string,
   ): Promise<DatabaseIndex> {
     const [{ n }] = await database.rows("select count(*) as n from server_state");
@@ -95,7 +99,7 @@ export class DatabaseIndex {
     const { writer } = this;
     for (let last = 0;;) {
       const rows = await database.rows(
-        `select t.server as id, ${STATE_COLUMNS} from server_state t where t.server > ? ` +
+        `select t.server as id, ${INDEXED_STATE_COLUMNS} from server_state t where t.server > ? ` +
           `order by t.server limit ${STATES}`,
         [last],
       );
@@ -119,7 +123,7 @@ export class DatabaseIndex {
     values: readonly Value[],
   ): Promise<readonly Row[]> {
     const rows = await database.rows(
-      `select ${SERVER_COLUMNS}, ${STATE_COLUMNS} ${FROM} where ${condition}`,
+      `select ${INDEXED_SERVER_COLUMNS}, ${INDEXED_STATE_COLUMNS} ${FROM} where ${condition}`,
       values,
     );
     if (rows.length === 0) return rows;

@@ -10,7 +10,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
 import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
-import { startOf } from "../../../src/store/uptime/rollup_hours.ts";
+import { periodStart } from "../../../src/store/uptime/rollup_hours.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { Store } from "../../../src/store/store.ts";
 import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
@@ -94,7 +94,7 @@ onPlaces("a run for any table computes the uptime that is missing", async (path)
   await store.write([record(1)]);
   const ages: Retention[] = [{ events: DAY }, { replies: DAY }, { players: DAY }];
   for (const [i, retention] of [...ages, { observations: 90 * DAY }].entries()) {
-    const startedAt = startOf(NOW, DAY) - (20 - i) * DAY;
+    const startedAt = periodStart(NOW, DAY) - (20 - i) * DAY;
     await store.begin({ id: watchId(i), kind: "watch", at: startedAt, config: "{}" });
     const [{ id }] = await all(database, "select max(id) as id from scans");
     await database.transaction(async () => {

@@ -3,10 +3,10 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { parseAddress } from "../../../src/core/address.ts";
 import {
-  type Place,
+  type GeoipValues,
   placeLookup,
   readGeoipFiles,
-  UNKNOWN_PLACE,
+  UNKNOWN_GEOIP,
 } from "../../../src/app/geoip/places.ts";
 import { loadMmdb, MmdbError } from "../../../src/app/geoip/mmdb.ts";
 import { type FileForm, mmdbBytes, type Network, type Value } from "./mmdb_writer.ts";
@@ -33,7 +33,10 @@ function shared(bytes: Uint8Array): SharedArrayBuffer {
   return buffer;
 }
 
-function lookup(networks: readonly Network[], form: FileForm): Promise<(host: string) => Place> {
+function lookup(
+  networks: readonly Network[],
+  form: FileForm,
+): Promise<(host: string) => GeoipValues> {
   return placeLookup([shared(mmdbBytes(networks, form))]);
 }
 
@@ -43,8 +46,8 @@ for (const bits of [24, 28, 32] as const) {
       const place = await lookup(COUNTRIES, { bits, version });
       assertEquals(place("192.0.2.255").country, "DE");
       assertEquals(place("198.51.100.127").country, "NL");
-      assertEquals(place("198.51.100.128"), UNKNOWN_PLACE);
-      assertEquals(place("2001:db8::1"), UNKNOWN_PLACE);
+      assertEquals(place("198.51.100.128"), UNKNOWN_GEOIP);
+      assertEquals(place("2001:db8::1"), UNKNOWN_GEOIP);
     });
   }
 }
@@ -60,7 +63,7 @@ Deno.test("a file has IPv6 and IPv4 networks in one tree, and zones of addresses
   assertEquals(place("2001:db8:8000::1%eth0").country, "FR");
   assertEquals(place("2001:db8::1").country, null);
   assertEquals(place("192.0.2.1").country, "DE");
-  assertEquals(place("localhost"), UNKNOWN_PLACE);
+  assertEquals(place("localhost"), UNKNOWN_GEOIP);
 });
 
 Deno.test("texts that records share are found by pointers of 1, 2 and 3 bytes", async () => {
@@ -90,7 +93,7 @@ Deno.test("countries and operators come from the first file that has them", asyn
 });
 
 Deno.test("records of known publishers are read", async () => {
-  const known: readonly (readonly [Value, Place])[] = [
+  const known: readonly (readonly [Value, GeoipValues])[] = [
     [
       { country: "Canada", country_code: "CA", asn: "AS174", as_name: "Cogent" },
       { country: "CA", asn: 174, operator: "Cogent" },
@@ -102,9 +105,9 @@ Deno.test("records of known publishers are read", async () => {
       },
       { country: "US", asn: 64_501, operator: "Traits" },
     ],
-    [{ country: { iso_code: 7 }, asn: "64500", as_name: "x" }, UNKNOWN_PLACE],
-    [{ country: "usa", autonomous_system_number: 0 }, UNKNOWN_PLACE],
-    ["US", UNKNOWN_PLACE],
+    [{ country: { iso_code: 7 }, asn: "64500", as_name: "x" }, UNKNOWN_GEOIP],
+    [{ country: "usa", autonomous_system_number: 0 }, UNKNOWN_GEOIP],
+    ["US", UNKNOWN_GEOIP],
     [{ asn: "AS1", as_name: " " }, { country: null, asn: 1, operator: null }],
     [{ country: "GB", as_name: "no number" }, { country: "GB", asn: null, operator: null }],
   ];
@@ -213,7 +216,7 @@ Deno.test("records that refer to themselves, or repeat long lists, end in bounde
   const marker = bytes.lastIndexOf(0xab);
   const data = bytes.lastIndexOf(7 << 5 | 1, marker);
   bytes.set([1 << 5, 0], data); // a pointer to itself
-  assertEquals((await placeLookup([shared(bytes)]))("192.0.2.1"), UNKNOWN_PLACE);
+  assertEquals((await placeLookup([shared(bytes)]))("192.0.2.1"), UNKNOWN_GEOIP);
   bytes.set([31, 4, 255, 255, 255, 1 << 5, 0], data); // a list of 16 million items, each this list
   const file = (await loadMmdb())(shared(bytes));
   assertEquals(file.find(0xc0_00_02_01), undefined);

@@ -4,7 +4,7 @@ import { buildInfo } from "../../../src/app/metrics/build_info.ts";
 import { probeFamilies } from "../../../src/app/metrics/probe/probe_page.ts";
 import type { Family } from "../../../src/app/metrics/prometheus_text.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
-import { ServerInfo } from "../../../src/app/metrics/server_info.ts";
+import { ServerInfoSeries } from "../../../src/app/metrics/server_info.ts";
 import { WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
@@ -26,7 +26,7 @@ function exported(): Map<string, Set<string>> {
   const server = new WatchedServer({ address: 0x7f000001, port: 1 }, null, rules);
   const row = emptyRecord(server.endpoint, 1);
   server.addReply(row, 1);
-  const info = new ServerInfo();
+  const info = new ServerInfoSeries();
   const watch = new WatchMetrics({
     ...{ servers: [server], counts: newWatchCounts(), journals: [], info },
     clock: { now: () => 0 },

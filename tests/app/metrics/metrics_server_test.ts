@@ -6,7 +6,7 @@ import { parseMetrics } from "../../../src/app/settings/metrics_place.ts";
 import { type MetricsSources, serveMetrics } from "../../../src/app/metrics/metrics_server.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { type MeasuredWatch, WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
-import { ServerInfo } from "../../../src/app/metrics/server_info.ts";
+import { ServerInfoSeries } from "../../../src/app/metrics/server_info.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
@@ -191,7 +191,7 @@ Deno.test("the number of time series is bounded", () => {
 Deno.test("info series have servers' texts escaped, cut at 64 characters, and changed once an hour", () => {
   const server = new WatchedServer({ address: 0x7f000001, port: 1 }, null, RULES);
   let now = 0;
-  const metrics = measured([server], { info: new ServerInfo(), clock: { now: () => now } });
+  const metrics = measured([server], { info: new ServerInfoSeries(), clock: { now: () => now } });
   const info = () =>
     prometheusText(metrics.families()).split("\n")
       .filter((line) => line.startsWith("blocksweep_server_info{"));

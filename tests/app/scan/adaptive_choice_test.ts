@@ -10,7 +10,7 @@ import { readScan } from "../../../src/app/scan/read_scan.ts";
 import { formatEndpoint, parseAddress, parseEndpoint } from "../../../src/core/address.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { InputError } from "../../../src/core/errors.ts";
-import { contextOf } from "../../../src/library/common_options.ts";
+import { callContext } from "../../../src/library/common_options.ts";
 import { givenOptions } from "../../../src/library/given_options.ts";
 import type { ScanOptions } from "../../../src/library/scan_options.ts";
 import { budgetProbes, passProbes } from "../../../src/scan/setup/adaptive_setup.ts";
@@ -27,7 +27,7 @@ import { inFolder } from "../resume/stopped_programs.ts";
 async function prepared(options: ScanOptions, words: readonly string[] = ["10.0.0.0/16"]) {
   const all = { network: new SimulatedNetwork(), adaptive: true, ...options };
   const context = {
-    ...contextOf("scan", all),
+    ...callContext("scan", all),
     program: "1.0.0",
     takesRows: true,
     writeRows: () => Promise.resolve(0),

@@ -5,7 +5,7 @@ import { readScan } from "../../../src/app/scan/read_scan.ts";
 import { formatAddress, formatEndpoint, parseAddress } from "../../../src/core/address.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { serverId } from "../../../src/core/record.ts";
-import { contextOf } from "../../../src/library/common_options.ts";
+import { callContext } from "../../../src/library/common_options.ts";
 import { givenOptions } from "../../../src/library/given_options.ts";
 import { scan } from "../../../src/library/scan.ts";
 import type { ScanOptions } from "../../../src/library/scan_options.ts";
@@ -22,7 +22,7 @@ const shardsOf = (count: number) =>
 
 async function prepared(words: readonly string[], options: ScanOptions) {
   const context = {
-    ...contextOf("scan", options),
+    ...callContext("scan", options),
     program: "1.0.0",
     takesRows: true,
     writeRows: () => Promise.resolve(0),

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { prepareScan } from "../../../src/app/scan/prepare_scan.ts";
 import { readScan } from "../../../src/app/scan/read_scan.ts";
 import { runPreparedScan } from "../../../src/app/scan/run_scan.ts";
-import { contextOf } from "../../../src/library/common_options.ts";
+import { callContext } from "../../../src/library/common_options.ts";
 import { givenOptions } from "../../../src/library/given_options.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
@@ -26,7 +26,7 @@ async function interrupted(output: readonly string[], checkpoint?: string) {
   const network = new SimulatedNetwork();
   const options = { network, output, checkpoint };
   const { request, writes } = await readScan(givenOptions("scan", ["10.0.0.1"], options), {
-    ...contextOf("scan", options),
+    ...callContext("scan", options),
     program: "1.0.0",
     takesRows: true,
     writeRows: () => Promise.resolve(0),
@@ -103,7 +103,7 @@ Deno.test("the path of the checkpoint is told before databases record the start"
     const network = new SimulatedNetwork();
     const options = { network, output: [csv, db] };
     const { request, writes } = await readScan(givenOptions("scan", ["10.0.0.1"], options), {
-      ...contextOf("scan", options),
+      ...callContext("scan", options),
       program: "1.0.0",
       takesRows: true,
       writeRows: () => Promise.resolve(0),

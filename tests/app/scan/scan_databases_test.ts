@@ -6,7 +6,7 @@ import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
 import { planDatabases } from "../../../src/app/databases/database_plan.ts";
-import { numbersOf, ScanDatabases } from "../../../src/app/scan/scan_databases.ts";
+import { progressNumbers, ScanDatabases } from "../../../src/app/scan/scan_databases.ts";
 import { onInterrupt } from "../../../src/app/interrupt_signals.ts";
 import { WatchDatabases } from "../../../src/app/watch/watch_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -389,6 +389,6 @@ Deno.test("the replies of a scan are all datagrams, and the valid replies over T
   state.tcp.sent = 9;
   state.replies.valid = 3;
   state.replies.forged = 4;
-  const { replies, probesSent } = numbersOf(state);
+  const { replies, probesSent } = progressNumbers(state);
   assertEquals([replies, probesSent], [9, 9]);
 });

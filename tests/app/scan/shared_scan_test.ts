@@ -9,7 +9,7 @@ import type { ServerRecord } from "../../../src/core/record.ts";
 import { prepareScan } from "../../../src/app/scan/prepare_scan.ts";
 import { readScan } from "../../../src/app/scan/read_scan.ts";
 import { type RunOptions, runPreparedScan } from "../../../src/app/scan/run_scan.ts";
-import { contextOf } from "../../../src/library/common_options.ts";
+import { callContext } from "../../../src/library/common_options.ts";
 import { givenOptions } from "../../../src/library/given_options.ts";
 import type { ScanOptions } from "../../../src/library/scan_options.ts";
 import type { SendGate } from "../../../src/net/send_gate.ts";
@@ -30,7 +30,7 @@ async function scan(
   const { request, writes } = await readScan(
     givenOptions("scan", [target], { ...options, network }),
     {
-      ...contextOf("scan", { network }),
+      ...callContext("scan", { network }),
       optOuts,
       program: "1.0.0",
       takesRows: true,

@@ -4,9 +4,9 @@ import { Control } from "../../../src/campaign/control.ts";
 import { formatLeaseValue, type LeaseValue, UNTAKEN } from "../../../src/campaign/lease_value.ts";
 import {
   campaignKey,
-  CONTROL,
+  CONTROL_BUCKET,
+  LEASE_BUCKET,
   leaseKey,
-  LEASES,
   resultConsumer,
   type ResultKind,
   RESULTS,
@@ -143,7 +143,7 @@ async function openLab(
         order,
         spec: specDigest(text),
       };
-      const bucket = await broker.bucket(CONTROL);
+      const bucket = await broker.bucket(CONTROL_BUCKET);
       await bucket.put(campaignKey(spec.name), JSON.stringify(entry));
       await until(() => control.campaigns().has(spec.name));
     },
@@ -158,7 +158,7 @@ async function openLab(
     },
     end: (part, kind, more) => lab.publish(part, kind, formatPartEnd(partEnd(more))),
     async lease(part, value) {
-      const bucket = await broker.bucket(LEASES);
+      const bucket = await broker.bucket(LEASE_BUCKET);
       const usual = { ...UNTAKEN, worker: "w1", at: Date.now() };
       await bucket.put(leaseKey(NAME, part), formatLeaseValue({ ...usual, ...value }));
     },

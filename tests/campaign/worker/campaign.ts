@@ -1,7 +1,7 @@
 /** Campaigns of tests on a real NATS server, their workers, and what these publish. */
 import { systemNetwork } from "../../../src/app/network/system_network.ts";
 import { type LeaseValue, parseLeaseValue } from "../../../src/campaign/lease_value.ts";
-import { LEASES, parseResultSubject, RESULTS } from "../../../src/campaign/names.ts";
+import { LEASE_BUCKET, parseResultSubject, RESULTS } from "../../../src/campaign/names.ts";
 import { type Broker, connectBroker } from "../../../src/campaign/nats/connection.ts";
 import { parsePartEnd, type PartEnd } from "../../../src/campaign/results.ts";
 import { formatSpec, specDigest } from "../../../src/campaign/spec.ts";
@@ -201,7 +201,7 @@ export async function whenLeases(
   isReached: (leases: ReadonlyMap<string, LeaseValue>) => boolean,
 ): Promise<ReadonlyMap<string, LeaseValue>> {
   const leases = new Map<string, LeaseValue>();
-  const updates = await (await broker.bucket(LEASES)).watch();
+  const updates = await (await broker.bucket(LEASE_BUCKET)).watch();
   for await (const entry of updates) {
     if (entry.operation !== "PUT" || !entry.key.startsWith("lease.")) continue;
     leases.set(entry.key, parseLeaseValue(entry.string()));

@@ -1,7 +1,7 @@
 /** Tasks and leases that no program wrote, on a real NATS server: src/campaign/worker/campaign_job.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { formatLeaseValue, UNTAKEN } from "../../../src/campaign/lease_value.ts";
-import { leaseKey, LEASES, TASKS, taskSubject } from "../../../src/campaign/names.ts";
+import { LEASE_BUCKET, leaseKey, TASKS, taskSubject } from "../../../src/campaign/names.ts";
 import type { Broker } from "../../../src/campaign/nats/connection.ts";
 import { natsTest, startNats, until } from "../nats_server.ts";
 import { connect, inState, readResults, startWorker, submit, whenLeases } from "./campaign.ts";
@@ -57,7 +57,7 @@ natsTest("a held lease from the future does not hold up its part", async () => {
   await using server = await startNats();
   await using broker = await connect(server.url);
   await submit(broker, { targets: [RANGE], options: { parts: "1" } });
-  const leases = await broker.bucket(LEASES);
+  const leases = await broker.bucket(LEASE_BUCKET);
   const value = { ...UNTAKEN, state: "held", worker: "other", at: Date.now() + 1e9 } as const;
   await leases.create(KEY, formatLeaseValue(value));
   const worker = startWorker(server.url);

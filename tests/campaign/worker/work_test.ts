@@ -7,8 +7,8 @@ import { assert, assertEquals, assertRejects, fail } from "@std/assert";
 import { type CampaignState, Control } from "../../../src/campaign/control.ts";
 import { formatLeaseValue, type LeaseValue, UNTAKEN } from "../../../src/campaign/lease_value.ts";
 import {
+  LEASE_BUCKET,
   leaseKey,
-  LEASES,
   RESULTS,
   taskConsumer,
   TASKS,
@@ -168,7 +168,7 @@ natsTest("a part that fails is tried five times, and then poisoned with the reas
   await using server = await startNats();
   await using broker = await connect(server.url);
   await submit(broker, { targets: ["127.50.0.0/24"], options: { "parts": "1" } });
-  const leases = await broker.bucket(LEASES);
+  const leases = await broker.bucket(LEASE_BUCKET);
   const value = { ...UNTAKEN, worker: "other", at: 0, tries: 3 };
   await leases.create(KEY, formatLeaseValue(value));
   const network = testNetwork(() => {
@@ -193,7 +193,7 @@ natsTest("what a worker lacks does not count as a try of the part", async () => 
   await using server = await startNats();
   await using broker = await connect(server.url);
   await submit(broker, { targets: ["127.50.0.0/24"], options: { "parts": "1" } });
-  const leases = await broker.bucket(LEASES);
+  const leases = await broker.bucket(LEASE_BUCKET);
   await leases.create(KEY, formatLeaseValue({ ...UNTAKEN, worker: "other", at: 0, tries: 4 }));
   const usual = testNetwork();
   let failures = 0;
@@ -230,7 +230,7 @@ natsTest("a worker whose part another has taken sends and publishes nothing more
   });
   const worker = startWorker(server.url);
   await listener.received(100);
-  const leases = await broker.bucket(LEASES);
+  const leases = await broker.bucket(LEASE_BUCKET);
   const taken = await leases.get(KEY);
   await leases.put(KEY, taken!.string()); // another worker takes the part
   await worker.lines.when("another worker has taken it");
@@ -265,7 +265,7 @@ natsTest("the part of a worker that is gone is taken when its lease is old", asy
   await using server = await startNats();
   await using broker = await connect(server.url);
   await submit(broker, { targets: ["127.50.0.0/24"], options: { "parts": "1" } });
-  const leases = await broker.bucket(LEASES);
+  const leases = await broker.bucket(LEASE_BUCKET);
   const gone: LeaseValue = { ...UNTAKEN, state: "held", worker: "gone", at: 0, tries: 1 };
   await leases.create(KEY, formatLeaseValue(gone));
   const worker = startWorker(server.url);
@@ -518,7 +518,7 @@ natsTest("a campaign that has the name of a removed one is scanned", async () =>
   await using control = await Control.open(broker, fail);
   await control.remove("lab");
   await broker.jsm.consumers.delete(TASKS, taskConsumer("lab"));
-  await broker.jsm.streams.purge(`KV_${LEASES}`);
+  await broker.jsm.streams.purge(`KV_${LEASE_BUCKET}`);
   await submit(broker, { targets: ["127.50.4.0/22"], options: { parts: "2" } });
   await whenLeases(broker, inState("done", 2));
   await worker.stop();

@@ -3,7 +3,11 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { BAIT_PORT } from "../../../src/fleet/bait_port.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";
 import { readNdjson, verifyAgainstManifest } from "../../../src/fleet/judge/verify_rows.ts";
-import { drawFleet, entriesOf, type FleetHost } from "../../../src/fleet/simulate/draw_fleet.ts";
+import {
+  drawFleet,
+  type FleetHost,
+  manifestEntries,
+} from "../../../src/fleet/simulate/draw_fleet.ts";
 import {
   HTTP_TRICKS,
   NAMED_HTTP_TRICKS,
@@ -46,7 +50,7 @@ async function witnessed(hosts: readonly FleetHost[], args: readonly string[], p
 Deno.test("a scan finds every NetherNet server with every field right, and requests no more than it may", async () => {
   const range = { start: 0x7f510000, end: 0x7f510080 };
   const hosts = drawFleet({ servers: 100, range, seed: 2, software: NETHERNET });
-  const entries = entriesOf(hosts);
+  const entries = manifestEntries(hosts);
   const drawn = new Set(entries.map(({ software }) => software));
   assertEquals(drawn.size, NETHERNET.length);
   for (const protocols of [["raknet", "nethernet"], ["nethernet"]]) {

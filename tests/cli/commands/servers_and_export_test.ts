@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { UNWATCHED } from "../../../src/store/uptime/uptime_of_polls.ts";
-import { historyLines, sparkline } from "../../../src/cli/commands/history.ts";
+import { historyLines, observationBars } from "../../../src/cli/commands/history.ts";
 import { ago, storedServersTable } from "../../../src/app/databases/select_servers.ts";
 import { PAST_TIME } from "../../../src/app/options/domain_value_types.ts";
 import type { Observation } from "../../../src/store/history_queries.ts";
@@ -37,9 +37,9 @@ const seen = (players: (number | null | undefined)[]): Observation[] =>
   }));
 
 Deno.test("a sparkline has a bar for each reply, and none without a reply", () => {
-  assertEquals(sparkline(seen([0, 1, 4, 8, undefined, null, 7]), 8), "▁▂▅█ ·█");
-  assertEquals(sparkline(seen([0, 0]), 0), "▁▁");
-  const many = sparkline(seen(Array.from({ length: 1000 }, (_, i) => i === 500 ? 9 : 1)), 9);
+  assertEquals(observationBars(seen([0, 1, 4, 8, undefined, null, 7]), 8), "▁▂▅█ ·█");
+  assertEquals(observationBars(seen([0, 0]), 0), "▁▁");
+  const many = observationBars(seen(Array.from({ length: 1000 }, (_, i) => i === 500 ? 9 : 1)), 9);
   assertEquals([many.length <= 60, many.includes("█")], [true, true]);
 });
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isDumb } from "../../../src/cli/term/console.ts";
 import { ScanMonitor } from "../../../src/app/scan/scan_monitor.ts";
-import { statusOf } from "../../../src/app/scan/scan_status.ts";
+import { scanStatus } from "../../../src/app/scan/scan_status.ts";
 import { Progress } from "../../../src/cli/term/scan_progress.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
@@ -85,7 +85,7 @@ Deno.test("the status file has how many endpoints were omitted, and their hosts"
   const state = newState("x", 0);
   state.replies.omitted = 3;
   state.omittedAt.push({ endpoint: { address: 0x7f000001, port: 9000 }, protocol: "sqp" });
-  const { replies, omitted_at } = JSON.parse(JSON.stringify(statusOf(state)));
+  const { replies, omitted_at } = JSON.parse(JSON.stringify(scanStatus(state)));
   assertEquals([replies.omitted, omitted_at], [3, ["127.0.0.1:9000"]]);
 });
 

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Continuable } from "../../../src/cli/term/scan_continuation.ts";
 import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.ts";
 import type { ScanEnd } from "../../../src/scan/setup/scan_setup.ts";
-import { statusOf } from "../../../src/app/scan/scan_status.ts";
+import { scanStatus } from "../../../src/app/scan/scan_status.ts";
 import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import type { AdaptiveEnd } from "../../../src/scan/setup/adaptive_report.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
@@ -73,7 +73,7 @@ Deno.test("summary() names the first networks that accepted connections and repl
       "10.1.3.0/24, 10.1.4.9, …): 12,256 queries without a reply; their other open ports were " +
       "queried last",
   );
-  assertEquals((statusOf(state).tcp as Record<string, number>).unresponsive_networks, 4);
+  assertEquals((scanStatus(state).tcp as Record<string, number>).unresponsive_networks, 4);
 });
 
 Deno.test("summary() counts only the rows that a database has, and not those in its spill file", () => {
@@ -200,7 +200,7 @@ Deno.test("summary() and the last lines report a scan whose probes the system re
 
 Deno.test("the status file and the metrics count servers left out for lack of descriptors", () => {
   const state = shortState(4, 5);
-  const { uninspected, inspected_in_part } = statusOf(state);
+  const { uninspected, inspected_in_part } = scanStatus(state);
   assertEquals([uninspected, inspected_in_part], [4, 5]);
   const metric = (name: string) =>
     scanFamilies(state).find((family) => family.name === `blocksweep_${name}`)?.samples[0].value;
@@ -244,9 +244,9 @@ Deno.test("summary() has the estimate of an adaptive scan, and why it ended", ()
 });
 
 Deno.test("the status file and the metrics have the progress of an adaptive scan", () => {
-  assertEquals(statusOf(usualState()).adaptive, null);
+  assertEquals(scanStatus(usualState()).adaptive, null);
   const state = adaptiveState();
-  assertEquals(statusOf(state).adaptive, {
+  assertEquals(scanStatus(state).adaptive, {
     spent: 8e6,
     budget: 8e6,
     even_sweep: 16e6,

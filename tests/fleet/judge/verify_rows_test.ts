@@ -6,7 +6,7 @@ import {
   parseManifest,
   withVerified,
 } from "../../../src/fleet/manifest.ts";
-import { drawFleet, entriesOf } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { drawFleet, manifestEntries } from "../../../src/fleet/simulate/draw_fleet.ts";
 import {
   expectRow,
   findable,
@@ -176,7 +176,7 @@ Deno.test("verifyAgainstManifest() expects one alias of a server on two ports, a
 
 Deno.test("verifyAgainstManifest() expects aliases on all ports but one of a host that replies on every port", () => {
   const plan = { servers: 1, range: RANGE, seed: 5, software: ["bdsEveryPort"] };
-  const entries = entriesOf(drawFleet(plan));
+  const entries = manifestEntries(drawFleet(plan));
   const scan = { ...ALL, ports: () => [19131, 19132, 19133] };
   const [row] = perfect(entries, scan);
   const [one, two] = [{ ...row, port: 19131 }, { ...row, port: 19133 }];

@@ -7,7 +7,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { drawDelays } from "../../../src/fleet/simulate/network/faults.ts";
-import { drawFleet, entriesOf } from "../../../src/fleet/simulate/draw_fleet.ts";
+import { drawFleet, manifestEntries } from "../../../src/fleet/simulate/draw_fleet.ts";
 import {
   HOSTILE_BEHAVIOURS,
   HostileHost,
@@ -94,7 +94,7 @@ Deno.test("a server on every port has one manifest entry and the same reply on 2
   const plan = { servers: 2, range: RANGE, seed: 1, software: ["bdsEveryPort"], crowded: true };
   const hosts = drawFleet(plan);
   assertEquals(hosts.length, 402);
-  assertEquals(entriesOf(hosts).map(({ port, everyPort }) => [port, everyPort]), [
+  assertEquals(manifestEntries(hosts).map(({ port, everyPort }) => [port, everyPort]), [
     [19132, true],
     [19132, true],
   ]);

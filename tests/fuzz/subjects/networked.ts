@@ -34,10 +34,14 @@ import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
 import { parseSpool, SPOOL_HEAD } from "../../../src/watch/webhook/spool_format.ts";
 import { parseJsonTemplate, parseTextTemplate } from "../../../src/watch/webhook/template.ts";
 import { parseWatchEvent } from "../../../src/watch/webhook/valid_event.ts";
-import { placeOf, readServersCursor, serversCursor } from "../../../src/web/queries/cursors.ts";
+import {
+  parseEventCursor,
+  readServersCursor,
+  serversCursor,
+} from "../../../src/web/queries/cursors.ts";
 import { filterQuery, readFilters } from "../../../src/web/queries/filters.ts";
 import { ParameterError } from "../../../src/web/queries/parameters.ts";
-import { refusalOf } from "../../../src/web/http/access.ts";
+import { accessRefusal } from "../../../src/web/http/access.ts";
 import golden from "../../campaign/golden_spec.json" with { type: "json" };
 import { clientOf } from "../../web/http/client.ts";
 import { eachKind } from "../../watch/webhook/events.ts";
@@ -142,7 +146,7 @@ const requests: Subject = {
       const request = await reader.read();
       if (typeof request !== "object") return accepted > 0 ? `+${request}` : `-${request}`;
       accepted++;
-      refusalOf(request, "127.0.0.1", ACCESS);
+      accessRefusal(request, "127.0.0.1", ACCESS);
       acceptsGzip(request.headers.get("accept-encoding"));
       hasBearerToken(request.headers, "abc");
       isLoopbackName(request.host ?? "");
@@ -312,7 +316,7 @@ export const NETWORKED_SUBJECTS: readonly Subject[] = [
         const again = readServersCursor(serversCursor(cursor.sort, cursor.at));
         requireSame(cursor, again, "the cursor");
       }
-      return cursor?.sort ?? (placeOf(text) === undefined ? undefined : "event");
+      return cursor?.sort ?? (parseEventCursor(text) === undefined ? undefined : "event");
     },
   ),
   textReader("probeTarget", CLIENT, ["192.0.2.1:19132", "[::1]:1", "play.example:1"], (text) => {

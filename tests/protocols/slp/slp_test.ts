@@ -5,8 +5,8 @@ import { concat, Malformed, Reader, Truncated } from "../../../src/core/bytes.ts
 import * as slp from "../../../src/protocols/slp/mod.ts";
 import {
   boundJson,
+  MAX_JSON_VALUES,
   MAX_NESTING,
-  MAX_VALUES,
   MIN_VALUES,
   parseBoundedJson,
 } from "../../../src/protocols/bounded_json.ts";
@@ -164,8 +164,8 @@ Deno.test("JSON is bounded before it is parsed: values beyond the bounds are omi
     const { a, b } = value as { a: unknown[]; b: unknown[] };
     return [a.length, b.length, ...flags];
   };
-  assertEquals(sizeOf(MAX_VALUES - 10), [MAX_VALUES - 10, 2]);
-  assertEquals(sizeOf(1e6), [MAX_VALUES - 1, 2, "cut"]);
+  assertEquals(sizeOf(MAX_JSON_VALUES - 10), [MAX_JSON_VALUES - 10, 2]);
+  assertEquals(sizeOf(1e6), [MAX_JSON_VALUES - 1, 2, "cut"]);
   // Each of many keys gets some values, and no text exceeds their sum.
   const shared = (keys: number) => {
     const half = `[${"0,".repeat(2 * MIN_VALUES)}0]`;
@@ -173,7 +173,7 @@ Deno.test("JSON is bounded before it is parsed: values beyond the bounds are omi
     const { value } = parseBoundedJson(utf8(`{${text}}`));
     return Object.values(value as object).reduce((sum, items) => sum + (items?.length ?? 0), 0);
   };
-  assert(shared(300) < 2 * MAX_VALUES);
+  assert(shared(300) < 2 * MAX_JSON_VALUES);
   // Brackets and commas inside strings do not count, with any escapes.
   const text = `"${"[,{".repeat(1e5)}\\"${"[".repeat(200)}\\\\"`;
   assertEquals((parseBoundedJson(utf8(text)).value as string).length, 3e5 + 202);

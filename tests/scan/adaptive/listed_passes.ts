@@ -1,13 +1,13 @@
 /** A discovery that plans given passes. */
 import { endpointKey } from "../../../src/core/address.ts";
 import type { Address } from "../../../src/core/address.ts";
-import { hashOf } from "../../../src/core/bits.ts";
+import { hashBytes } from "../../../src/core/bits.ts";
 import type {
-  Discovery,
   DiscoveryPass,
   Estimate,
   IPv4Endpoint,
   PassInput,
+  PassPlanner,
   PassResult,
 } from "../../../src/discovery/contract.ts";
 import type { Endpoints } from "../../../src/core/endpoints.ts";
@@ -27,7 +27,7 @@ function spaceOf(endpoints: readonly IPv4Endpoint[]): ProbeSpace {
 }
 
 /** Plans one list of endpoints after the other, for one protocol. */
-export class ListedPasses implements Discovery {
+export class ListedPasses implements PassPlanner {
   /** The water level of each pass. */
   static readonly LEVEL = 0.25;
   /** What each pass was planned with. */
@@ -53,7 +53,7 @@ export class ListedPasses implements Discovery {
     const number = this.next;
     const endpoints = this.passes[number] ?? [];
     const text = JSON.stringify([number, endpoints]);
-    const digest = hashOf(new TextEncoder().encode(text)).toString(16).padStart(16, "0");
+    const digest = hashBytes(new TextEncoder().encode(text)).toString(16).padStart(16, "0");
     const pass = { probes: endpoints.length, space: () => spaceOf(endpoints) };
     return {
       number,

@@ -1,16 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../src/fleet/random.ts";
-import { Digest, DigestTable } from "../../../src/scan/rows/alias_digests.ts";
+import { AliasDigest, DigestTable } from "../../../src/scan/rows/alias_digests.ts";
 
 const KEY = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
 
-function digestOf(put: (digest: Digest) => Digest, key = KEY): string {
-  const { low, high } = put(new Digest(key).clear());
+function digestOf(put: (digest: AliasDigest) => AliasDigest, key = KEY): string {
+  const { low, high } = put(new AliasDigest(key).clear());
   return `${low} ${high}`;
 }
 
 Deno.test("Digest distinguishes different values, and different borders between parts", () => {
-  const parts: ((digest: Digest) => Digest)[] = [
+  const parts: ((digest: AliasDigest) => AliasDigest)[] = [
     (to) => to,
     (to) => to.text(null),
     (to) => to.text(""),
@@ -46,7 +46,7 @@ Deno.test("Digest distinguishes different values, and different borders between 
 });
 
 Deno.test("Digest spreads small differences over all bits of both halves", () => {
-  const digest = new Digest(KEY);
+  const digest = new AliasDigest(KEY);
   const halves = [new Set<number>(), new Set<number>()];
   const ones = [new Uint32Array(32), new Uint32Array(32)];
   const count = 20_000;

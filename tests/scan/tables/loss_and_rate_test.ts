@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Endpoint, formatEndpoint } from "../../../src/core/address.ts";
-import { statusOf } from "../../../src/app/scan/scan_status.ts";
+import { scanStatus } from "../../../src/app/scan/scan_status.ts";
 import type { Faults } from "../../../src/fleet/simulate/network/faults.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { audit } from "../../../src/fleet/judge/audit.ts";
@@ -24,7 +24,7 @@ Deno.test("a scan estimates the packet loss", async () => {
     assert(low <= truth && truth <= high && high - low < 0.06, `${low} to ${high}`);
     assert(state.canaries.sent <= 0.01 * state.sent && state.canaries.sent > 400);
     assert(state.replies.canary > 0 && state.replies.forged === 0);
-    const { sent } = statusOf(state).loss as { sent: number };
+    const { sent } = scanStatus(state).loss as { sent: number };
     assertEquals(sent, state.canaries.sent);
   }
 });
@@ -99,7 +99,7 @@ Deno.test("canary probes keep caps and rate, and skip opted-out addresses and ru
 
 Deno.test("without responders there are no canary probes", async () => {
   const { state } = await scanFleet({ fleet: { ...FLEET, servers: 0 }, protocolNames: ["raknet"] });
-  assertEquals([state.canaries.sent, statusOf(state).loss], [0, null]);
+  assertEquals([state.canaries.sent, scanStatus(state).loss], [0, null]);
 });
 
 /** A network that forwards at most a number of the scan's datagrams per second. */

@@ -1,9 +1,13 @@
 /** Covers src/store/copy/: copies of databases, between engines. */
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
-import { copyDatabase, type CopyResult, isEqual } from "../../../src/store/copy/copy_database.ts";
+import {
+  copyDatabase,
+  type CopyResult,
+  isSameTable,
+} from "../../../src/store/copy/copy_database.ts";
 import { readProgress, takeOver } from "../../../src/store/copy/copy_progress.ts";
-import { type Database, hexOf, StoreError } from "../../../src/store/database/database.ts";
+import { type Database, hexColumn, StoreError } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { writeTombstones } from "../../../src/store/forget/forget_servers.ts";
 import {
@@ -30,7 +34,7 @@ async function copied(source: Database, target: Database): Promise<CopyResult> {
   await createTablesForCopy(target);
   const result = await copyDatabase(source, target, quiet);
   assert(result.complete);
-  assertEquals(result.tables.filter((table) => !isEqual(table)), []);
+  assertEquals(result.tables.filter((table) => !isSameTable(table)), []);
   await checkVersion(target);
   return result;
 }
@@ -110,7 +114,7 @@ onPairs("icons and raw replies keep their bytes, whatever they are", async (sour
   await copied(target, back);
   const expected = files.map((file) => ({ data: file.toHex() }));
   for (const database of [target, back]) {
-    const hex = `${hexOf(database, "data")} as data`;
+    const hex = `${hexColumn(database, "data")} as data`;
     assertEquals(await all(database, `select ${hex} from favicons order by hash`), expected);
     assertEquals(await all(database, `select ${hex} from replies order by protocol`), expected);
   }
@@ -159,7 +163,7 @@ onPairs("a copy that ended early continues where it ended", async (source, targe
   const lines: string[] = [];
   await createTablesForCopy(target);
   const second = await copyDatabase(source, target, { report: (line) => lines.push(line) });
-  assert(second.complete && second.tables.every(isEqual));
+  assert(second.complete && second.tables.every(isSameTable));
   assertEquals(lines.length, 1, lines.join("\n"));
   assertEquals(second.tables.find(({ table }) => table === "observations")!.copied, 5000);
   await checkVersion(target);
@@ -187,7 +191,7 @@ onPairs(
         signal: controller.signal,
       });
       if (result.complete) {
-        assert(part > 5 && result.tables.every(isEqual), `${part} parts`);
+        assert(part > 5 && result.tables.every(isSameTable), `${part} parts`);
         break;
       }
       assert(read < last + 2000, `${read - last} rows after the signal of part ${part}`);
@@ -222,7 +226,7 @@ onPairs(
       ...quiet,
       onBroken: ({ key, column }) => broken.push(`${column} of ${key}`),
     });
-    assert(complete && tables.every(isEqual));
+    assert(complete && tables.every(isSameTable));
     assertEquals(broken, [
       "servers.protocol_version of 127.0.0.1:1",
       "server_state.probed_at of 2",
@@ -248,7 +252,7 @@ onPairs(
     await quick(source).write([record(1, { seen_at: 9000, motd: "new" })]);
     const lines: string[] = [];
     const second = await copyDatabase(source, target, { report: (line) => lines.push(line) });
-    assert(second.complete && second.tables.every(isEqual));
+    assert(second.complete && second.tables.every(isSameTable));
     assert(lines[1].includes("has changed since the copy began"), lines.join("\n"));
     assertEquals((await storedServers(target))[0].motd, "new");
   },
@@ -274,7 +278,7 @@ onPairs("a copy ends when another program copies into its target", async (source
     await assertRejects(() => copy, StoreError, "another program copies into it");
     assertEquals(await all(copies, "select * from observations"), []);
   }
-  assert((await copyDatabase(source, target, quiet)).tables.every(isEqual));
+  assert((await copyDatabase(source, target, quiet)).tables.every(isSameTable));
 });
 
 onPairs("JSON that is too deep is reported, and counts as empty", async (source, target) => {
@@ -292,7 +296,7 @@ onPairs("JSON that is too deep is reported, and counts as empty", async (source,
     ...quiet,
     onBroken: ({ key, column }) => broken.push(`${key} ${column}`),
   });
-  assert(tables.every(isEqual));
+  assert(tables.every(isSameTable));
   const expected = ["127.0.0.1:1 servers.extras", "127.0.0.1:1 servers.flags"];
   if (source.engine === "sqlite") expected.push("127.0.0.1:2 servers.plugins");
   assertEquals(broken.toSorted(), expected);
@@ -351,7 +355,7 @@ onEngines("rows that differ in the target are reported", async (source) => {
   );
   const { complete, tables } = await copyDatabase(source, target, quiet);
   assertEquals(complete, true);
-  assertEquals(tables.filter((table) => !isEqual(table)).map(({ table }) => table), [
+  assertEquals(tables.filter((table) => !isSameTable(table)).map(({ table }) => table), [
     "observations",
   ]);
   await assertRejects(() => checkVersion(target), InputError, "a copy into it is unfinished");

@@ -5,19 +5,20 @@
 import { assertEquals } from "@std/assert";
 import { pruneOnce } from "../../../src/app/databases/prune.ts";
 import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/quantities.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../../../src/store/uptime/rollup_hours.ts";
+import { periodStart } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all } from "../databases.ts";
 import { record, scanId, watchId } from "../records.ts";
 
-const START = startOf(1_700_000_000_000, DAY_MS);
+const START = periodStart(1_700_000_000_000, DAY_MS);
 /** A watch ends in the middle of an hour, and the next one begins ten minutes later. */
 const END = START + 2.5 * DAY_MS + 30 * 60_000;
 const between = () => Promise.resolve();
@@ -55,8 +56,8 @@ class Machine {
   async rollups(): Promise<unknown> {
     return await all(
       this.database,
-      `select * from rollups where at >= ${startOf(END, HOUR_MS)} or ` +
-        `hours = 24 and at >= ${startOf(END, DAY_MS)} order by hours, at`,
+      `select * from rollups where at >= ${periodStart(END, HOUR_MS)} or ` +
+        `hours = 24 and at >= ${periodStart(END, DAY_MS)} order by hours, at`,
     );
   }
 }

@@ -1,5 +1,6 @@
 /** Rows that are written while their hour is being closed, or later: src/store/uptime/close_hours.ts, dirty_hours.ts and roll_up.ts. */
 import { assert, assertEquals } from "@std/assert";
+import { DAY_MS, HOUR_MS } from "../../../src/core/quantities.ts";
 import { type Database, Unavailable } from "../../../src/store/database/database.ts";
 import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
@@ -7,14 +8,14 @@ import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { SpillingStore } from "../../../src/store/spilling_store.ts";
 import { Store } from "../../../src/store/store.ts";
 import { systemClock } from "../../../src/net/clock.ts";
-import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/rollup_hours.ts";
+import { periodStart, readState } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { hourPoints } from "../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, connect, onEngines, postgresTest } from "../databases.ts";
 import { record, watchId } from "../records.ts";
 
-const START = startOf(1_700_000_000_000, DAY_MS);
+const START = periodStart(1_700_000_000_000, DAY_MS);
 const between = () => Promise.resolve();
 
 /** Writes two servers, and a watch that watched for four hours. Its number is 2. */

@@ -1,11 +1,12 @@
 /** Rollups of hours and days. Covers src/store/uptime/. */
 import { assert, assertEquals } from "@std/assert";
+import { DAY_MS, HOUR_MS } from "../../../src/core/quantities.ts";
 import { Random } from "../../../src/fleet/random.ts";
 import { type Database, timeParameter } from "../../../src/store/database/database.ts";
 import { downsampleObservations } from "../../../src/store/downsample.ts";
 import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, readState, startOf } from "../../../src/store/uptime/rollup_hours.ts";
+import { periodStart, readState } from "../../../src/store/uptime/rollup_hours.ts";
 import {
   addUptime,
   type SeenState,
@@ -21,7 +22,7 @@ import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, onEngines } from "../databases.ts";
 import { record, watchId } from "../records.ts";
 
-const START = startOf(1_700_000_000_000, DAY_MS);
+const START = periodStart(1_700_000_000_000, DAY_MS);
 const SERVERS = [1, 2, 3, 4, 5];
 const between = () => Promise.resolve();
 
@@ -304,7 +305,7 @@ onEngines(
 
 onEngines("a prune with a clock a year ahead makes no later hour final", async (db) => {
   await prepare(db);
-  const start = startOf(db.now(), HOUR_MS);
+  const start = periodStart(db.now(), HOUR_MS);
   await watchAll(db, 2, start - 6 * HOUR_MS, start);
   await rollUp(db, { now: start + 365 * DAY_MS, between });
   const until = await sealHours(db, start + 275 * DAY_MS);
@@ -322,7 +323,7 @@ onEngines("a prune with a clock a year ahead makes no later hour final", async (
 
 onEngines("hours that are final and not over become not final", async (db) => {
   await prepare(db);
-  const start = startOf(db.now(), HOUR_MS);
+  const start = periodStart(db.now(), HOUR_MS);
   const far = timeParameter(db);
   await db.run(
     `update rollup_state set closing_until = ${far}, closed_until = ${far}, sealed_until = ${far}`,

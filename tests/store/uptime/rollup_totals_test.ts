@@ -1,14 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
+import { DAY_MS, HOUR_MS } from "../../../src/core/quantities.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../../../src/store/uptime/rollup_hours.ts";
+import { periodStart } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, onEngines } from "../databases.ts";
 import { record, watchId } from "../records.ts";
 
-const START = startOf(1_700_000_000_000, DAY_MS);
+const START = periodStart(1_700_000_000_000, DAY_MS);
 /** One hour has ended. */
 const NOW = START + 1.5 * HOUR_MS;
 /** More servers than one query for totals reads. */

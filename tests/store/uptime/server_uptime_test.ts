@@ -1,17 +1,18 @@
 /** Uptime in 30 days, and the queries of uptime in docs/database.md. */
 import { assert, assertEquals } from "@std/assert";
+import { DAY_MS, HOUR_MS } from "../../../src/core/quantities.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { writeObservations } from "../../../src/store/writers/observation_rows.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, isServerIn, startOf } from "../../../src/store/uptime/rollup_hours.ts";
+import { isServerIn, periodStart } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { uptimeByDay } from "../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, onEngines } from "../databases.ts";
 import { record, watchId } from "../records.ts";
 
-const TODAY = startOf(Date.now(), DAY_MS);
+const TODAY = periodStart(Date.now(), DAY_MS);
 const between = () => Promise.resolve();
 
 /** SQL of a time, Unix milliseconds. */
@@ -131,7 +132,7 @@ onEngines(
   "the documented queries of uptime and of a player chart return the rollups",
   async (db) => {
     await prepare(db);
-    const hour = startOf(Date.now(), HOUR_MS);
+    const hour = periodStart(Date.now(), HOUR_MS);
     await writeRollups(db, 1, 1, count(200).map((i) => hour + (5 - i) * HOUR_MS));
     await setUptime(db, 1, TODAY);
     const [{ key }] = await db.rows("select key from servers where id = 1");

@@ -4,6 +4,7 @@
  * Covers src/store/uptime/ and src/watch/journal.ts.
  */
 import { assert, assertEquals } from "@std/assert";
+import { DAY_MS, HOUR_MS } from "../../../src/core/quantities.ts";
 import { Random } from "../../../src/fleet/random.ts";
 import type { Clock } from "../../../src/net/clock.ts";
 import type { Database } from "../../../src/store/database/database.ts";
@@ -12,7 +13,7 @@ import { UnconfirmedEvents } from "../../../src/store/writers/poll_events.ts";
 import { writePolls } from "../../../src/store/writers/poll_writer.ts";
 import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS, startOf } from "../../../src/store/uptime/rollup_hours.ts";
+import { periodStart } from "../../../src/store/uptime/rollup_hours.ts";
 import { addUptime, UNWATCHED, type Uptime } from "../../../src/store/uptime/uptime_of_polls.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts";
@@ -26,7 +27,7 @@ import { onEngines, onSqlite } from "../databases.ts";
 import { record, watchId } from "../records.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 
-const START = startOf(1_700_000_000_000, DAY_MS);
+const START = periodStart(1_700_000_000_000, DAY_MS);
 const MINUTE = 60_000;
 const INTERVAL = 10 * MINUTE;
 const SERVERS = [1, 2, 3];
@@ -213,10 +214,10 @@ async function startWatch(
 async function keep(database: Database, now: number, keptDays: number): Promise<void> {
   const between = () => Promise.resolve();
   await rollUp(database, { now, between });
-  const until = await sealHours(database, startOf(now - keptDays * DAY_MS, HOUR_MS));
-  const daily = startOf(until, DAY_MS);
+  const until = await sealHours(database, periodStart(now - keptDays * DAY_MS, HOUR_MS));
+  const daily = periodStart(until, DAY_MS);
   await removeHours(database, until, between);
-  await downsampleObservations(database, { hourly: startOf(until, HOUR_MS), daily }, between);
+  await downsampleObservations(database, { hourly: periodStart(until, HOUR_MS), daily }, between);
 }
 
 /** Runs watches for a month, and compares uptimes. Spans are written every `spanMs` milliseconds. */

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
+import { HOUR_MS } from "../../../src/core/quantities.ts";
 import { Random } from "../../../src/fleet/random.ts";
-import { HOUR_MS, VALID_MS } from "../../../src/store/uptime/rollup_hours.ts";
+import { VALID_MS } from "../../../src/store/uptime/rollup_hours.ts";
 import {
   addUptime,
   heldStates,

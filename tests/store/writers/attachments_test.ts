@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/record.ts";
-import { type Database, hexOf } from "../../../src/store/database/database.ts";
+import { type Database, hexColumn } from "../../../src/store/database/database.ts";
 import { identityOf } from "../../../src/store/rows/identity.ts";
 import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
@@ -12,7 +12,7 @@ const reply = (text: string) => ({ size: text.length, data: btoa(text) });
 const HASH = "ab".repeat(32);
 /** The text of bytes in hexadecimal form. */
 const textOf = (hex: unknown) => new TextDecoder().decode(Uint8Array.fromHex(String(hex)));
-const dataOf = (db: Database) => `${hexOf(db, "data")} as data`;
+const dataOf = (db: Database) => `${hexColumn(db, "data")} as data`;
 
 function attached(port: number, seen: number, icon: string, text: string): RecordWithAttachments {
   return {

@@ -9,7 +9,7 @@ import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { Canaries, type CanaryOptions } from "../../../src/sweep/canaries/canaries.ts";
 import { estimateLoss, LossTally, noCanaries } from "../../../src/sweep/canaries/loss_estimate.ts";
 import { FloodingHosts, noFloods } from "../../../src/sweep/flooding_hosts.ts";
-import { Receiver } from "../../../src/sweep/receiver.ts";
+import { ReplyReceiver } from "../../../src/sweep/receiver.ts";
 import { noReplies } from "../../../src/sweep/reply_counts.ts";
 import { type ProbeKind, stampClock } from "../../../src/sweep/probe_kind.ts";
 import { Responders } from "../../../src/sweep/responders.ts";
@@ -85,7 +85,7 @@ async function query(setting: Setting) {
   const replies = noReplies();
   const kind = kindOf(software === "bds" ? "raknet" : "query");
   const responders = new Responders(1);
-  const receiver = new Receiver({
+  const receiver = new ReplyReceiver({
     kinds: [kind],
     tokens,
     responders,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import {
+  chartColumns,
   type ChartData,
-  columnsOf,
   halved,
   type Piece,
   pieceAt,
@@ -15,7 +15,7 @@ function chartOf(pieces: readonly Piece[]): ChartData {
 
 /** The corners of the only line. */
 function corners(pieces: readonly Piece[]): (readonly [time: number, value: number | null])[] {
-  const { times, values: [line] } = columnsOf(chartOf(pieces));
+  const { times, values: [line] } = chartColumns(chartOf(pieces));
   return times.map((time, i) => [time, line[i]]);
 }
 
@@ -29,7 +29,7 @@ Deno.test("a line has the whole period, an edge at each change, and a gap where 
 });
 
 Deno.test("a point has a gap on both sides, and a point within a line is a peak", () => {
-  const { times, values: [line], points } = columnsOf(chartOf([[50, 50, 7]]));
+  const { times, values: [line], points } = chartColumns(chartOf([[50, 50, 7]]));
   assertEquals([times, line, points], [
     ...[[0, 25, 50, 75, 100], [null, null, 7, null, null], [2]],
   ]);

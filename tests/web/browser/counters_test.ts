@@ -1,6 +1,6 @@
 /** Covers src/web/browser/counters.ts. */
 import { assertEquals } from "@std/assert";
-import { lossCounters, statusOf } from "../../../src/app/scan/scan_status.ts";
+import { lossCounters, scanStatus } from "../../../src/app/scan/scan_status.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
 import { countersIn } from "../../../src/web/browser/counters.ts";
 
@@ -11,7 +11,7 @@ Deno.test("a database has the counters of a status file, losses first", () => {
   Object.assign(state.tcp, { refused: 9, sent: 10 });
   state.floods.datagrams = 11;
   const stored = countersIn(JSON.parse(JSON.stringify(lossCounters(state))));
-  assertEquals(stored, countersIn(statusOf(state)));
+  assertEquals(stored, countersIn(scanStatus(state)));
   assertEquals(stored.slice(0, 7).map(([, value]) => value), [1, 2, 3, 9, 5, 4, 8]);
   assertEquals(stored.map(([, value]) => value).filter((value) => value > 0).length, 11);
   assertEquals(new Set(stored.map(([title]) => title)).size, stored.length);

@@ -17,7 +17,7 @@ import {
   type MapQuery,
   Square,
 } from "../../../src/web/queries/dashboard_data.ts";
-import { dataOf } from "../../../src/web/data/database_reader.ts";
+import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
 import { indexedData, passedOn } from "./indexed_data.ts";
@@ -142,7 +142,7 @@ onEngines(
   "without a server index, pages are the same, and nothing is counted",
   async (database) => {
     await fillServers(database);
-    const data = dataOf(database, undefined, placeOf);
+    const data = dashboardDataOf(database, undefined, placeOf);
     const servers = new Map((await everyServer(database, placeOf)).map((one) => [one.id, one]));
     const ids = await sortedIds(database, "name");
     for (const filters of ALL_FILTERS) {
@@ -179,7 +179,7 @@ onSqlite(
   async (database) => {
     await new Store(database, () => Promise.resolve()).write([record(1, { name: "Skyblock" })]);
     await multiply(database, 20_000);
-    const data = dataOf(database);
+    const data = dashboardDataOf(database);
     const search = async (text: string) =>
       (await data.servers({ filters: { text }, sort: "new", limit: 5 })).servers.length;
     assertEquals(await search("sky"), 5);
@@ -566,7 +566,7 @@ onEngines("the overview counts all servers", async (database) => {
     newestReplyAt: 5000,
   };
   const { data } = await indexedData(database);
-  for (const one of [data, dataOf(database, undefined, placeOf)]) {
+  for (const one of [data, dashboardDataOf(database, undefined, placeOf)]) {
     const { newest, running, ...counts } = await one.overview();
     assertEquals(counts, expected);
     assertEquals(newest.map(({ id }) => id), (await sortedIds(database, "new")).slice(0, 10));

@@ -15,7 +15,7 @@ import { createTextIndex } from "../../../src/store/schema/text_index.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { DashboardFilters, ListedServer } from "../../../src/web/queries/dashboard_data.ts";
 import { DASHBOARD_FILTERS, testOfRows } from "../../../src/web/queries/dashboard_filters.ts";
-import { dataOf } from "../../../src/web/data/database_reader.ts";
+import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
 import { DatabaseIndex } from "../../../src/web/server_index/update_from_database.ts";
@@ -233,7 +233,7 @@ async function read(database: Database) {
   const servers = await everyServer(database, placeOf);
   const { memory } = await DatabaseIndex.of(database, placeOf, "test");
   const serverIndex = new CachedServerIndex(memory);
-  const data = dataOf(database, { serverIndex, space: new ScannedSpace() }, placeOf);
+  const data = dashboardDataOf(database, { serverIndex, space: new ScannedSpace() }, placeOf);
   return { database, servers, serverIndex, data };
 }
 

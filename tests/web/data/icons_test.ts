@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/record.ts";
 import { Store } from "../../../src/store/store.ts";
 import { isSmallPng, readIcon } from "../../../src/web/data/icons.ts";
-import { UNKNOWN_PLACE } from "../../../src/app/geoip/places.ts";
+import { UNKNOWN_GEOIP } from "../../../src/app/geoip/places.ts";
 import { listedServers } from "../../../src/web/data/listed_servers.ts";
 import { onEngines } from "../../store/databases.ts";
 import { record } from "../../store/records.ts";
@@ -46,7 +46,7 @@ onEngines("pages show an icon only if it is a small PNG file", async (database) 
   const ids = (await database.rows("select id from servers order by port")).map(({ id }) =>
     Number(id)
   );
-  const listed = await listedServers(database, ids, () => UNKNOWN_PLACE);
+  const listed = await listedServers(database, ids, () => UNKNOWN_GEOIP);
   const shown = [...ICONS.map(([, isShown]) => isShown), false, false];
   assertEquals(listed.map((one) => one.has_icon), shown);
   const files = await Promise.all(ICONS.map((_, i) => readIcon(database, hashOf(i))));

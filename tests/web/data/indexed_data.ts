@@ -4,7 +4,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 import type { ServerOrder } from "../../../src/store/queries/orders.ts";
 import { readServersCursor, serversCursor } from "../../../src/web/queries/cursors.ts";
 import type { PageCursor } from "../../../src/store/queries/order_positions.ts";
-import { dataOf } from "../../../src/web/data/database_reader.ts";
+import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
 import { DatabaseIndex } from "../../../src/web/server_index/update_from_database.ts";
@@ -17,7 +17,7 @@ export async function indexedData(database: Database) {
     serverIndex: new CachedServerIndex(serverIndex.memory),
     space: new ScannedSpace(),
   };
-  return { serverIndex, data: dataOf(database, state, placeOf) };
+  return { serverIndex, data: dashboardDataOf(database, state, placeOf) };
 }
 
 /** A cursor after a client has passed it on as text. */

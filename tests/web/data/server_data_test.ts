@@ -4,14 +4,15 @@
  * src/web/data/database_reader.ts.
  */
 import { assert, assertEquals } from "@std/assert";
+import { DAY_MS, HOUR_MS } from "../../../src/core/quantities.ts";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/record.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { identityOf } from "../../../src/store/rows/identity.ts";
 import { Store } from "../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS } from "../../../src/store/uptime/rollup_hours.ts";
+
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
-import { dataOf } from "../../../src/web/data/database_reader.ts";
+import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
 import { onEngines } from "../../store/databases.ts";
 import { happen } from "../../store/eventful_database.ts";
 import { writePolled } from "../../store/polls.ts";
@@ -71,7 +72,11 @@ onEngines(
       4,
     ]];
     await watch(database, new Map([[1, polls]]), [[at(0), at(30)], [at(60), at(90)]]);
-    const history = await dataOf(database).history(await idOf(database, 1), at(-10), at(120));
+    const history = await dashboardDataOf(database).history(
+      await idOf(database, 1),
+      at(-10),
+      at(120),
+    );
     const untils = [5, 10, 30, 80, 90].map(at);
     assertEquals(history, {
       ...{ from: at(-10), to: at(120), step: 0 },
@@ -92,7 +97,7 @@ onEngines(
       ],
       peak: { players: 9, at: at(5) },
     });
-    const none = await dataOf(database).history(await idOf(database, 1), at(200), at(300));
+    const none = await dashboardDataOf(database).history(await idOf(database, 1), at(200), at(300));
     assertEquals([none.points, none.peak, none.unwatched], [[], null, [{
       from: at(200),
       to: at(300),
@@ -108,7 +113,7 @@ onEngines(
     const polls = minutes.map((minute): Poll => [START + minute * MINUTE, players(minute)]);
     const end = START + 2 * DAY_MS;
     await watch(database, new Map([[1, polls]]), [[START, end]]);
-    const history = await dataOf(database).history(await idOf(database, 1), START, end);
+    const history = await dashboardDataOf(database).history(await idOf(database, 1), START, end);
     assertEquals([history.step, history.unwatched], [15 * MINUTE, []]);
     assertEquals(history.points.length, 192);
     assertEquals(history.peak, { players: 100, at: START + 100 * MINUTE });
@@ -149,11 +154,15 @@ onEngines("a history of months has the days of rollups, also of pruned hours", a
   await database.run("delete from rollups where hours = 1");
   const id = await idOf(database, 1);
   const end = START + 5 * DAY_MS;
-  const { step, points, peak } = await dataOf(database).history(id, START - 60 * DAY_MS, end);
+  const { step, points, peak } = await dashboardDataOf(database).history(
+    id,
+    START - 60 * DAY_MS,
+    end,
+  );
   assertEquals([step, points, peak], [6 * HOUR_MS, [], null]);
   const until = database.engine === "postgres" ? "to_timestamp(?::bigint / 1000)" : "?";
   await database.run(`update rollup_state set sealed_until = ${until}`, [end]);
-  const days = await dataOf(database).history(id, START - 60 * DAY_MS, end);
+  const days = await dashboardDataOf(database).history(id, START - 60 * DAY_MS, end);
   assertEquals([days.step, days.peak], [DAY_MS, { players: 15, at: START }]);
   assertEquals(
     days.points.map(({ at, online, players, playersMost }) => [at, online, players, playersMost]),
@@ -166,7 +175,7 @@ onEngines("a long history is equal to the truth", async (database) => {
   await watchDays(database, days);
   const id = await idOf(database, 1);
   const end = START + days * DAY_MS;
-  const { step, points, peak, unwatched } = await dataOf(database).history(id, START, end);
+  const { step, points, peak, unwatched } = await dashboardDataOf(database).history(id, START, end);
   assertEquals([step, points.length, unwatched.length], [HOUR_MS, days * 22, days]);
   assertEquals(peak, { players: 15, at: START + 10 * HOUR_MS });
   for (const { at, online, players, playersMost } of points) {
@@ -178,7 +187,7 @@ onEngines("a long history is equal to the truth", async (database) => {
 
 onEngines("trends are means of the watched time", async (database) => {
   await watchDays(database, 3);
-  const data = dataOf(database);
+  const data = dashboardDataOf(database);
   const [all, ...others] = await data.trends({ days: 7 });
   assertEquals([all.value, all.points.length, others], [null, 3 * 22, []]);
   for (const { at, servers, online, players } of all.points) {
@@ -211,7 +220,7 @@ onEngines(
     await store.write([first, alias(2, 3000), alias(3, 2000)]);
     await database.run("update servers set notes = 'a note' where port = 1");
     await database.run("insert into server_tags select 'mine', id from servers where port = 1");
-    const data = dataOf(database);
+    const data = dashboardDataOf(database);
     const [id, other] = [await idOf(database, 1), await idOf(database, 2)];
     const details = (await data.server(id))!;
     assertEquals(details.server.id, id);
@@ -241,7 +250,7 @@ onEngines(
 
 onEngines("every server of a database with hostile values is read", async (database) => {
   await happen(database);
-  const data = dataOf(database);
+  const data = dashboardDataOf(database);
   const rows = await database.rows("select id from servers");
   assert(rows.length > 10);
   for (const { id } of rows) {
@@ -261,7 +270,7 @@ onEngines(
   async (database) => {
     const store = new Store(database, () => Promise.resolve());
     await store.write([record(1), record(2), record(2, { requested_as: "a.example" })]);
-    const data = dataOf(database);
+    const data = dashboardDataOf(database);
     const named = async (server: number | string) =>
       (await data.events({ server, limit: 10 })).events.map(({ server }) => server).sort();
     assertEquals(await named(await idOf(database, 1)), ["127.0.0.1:1"]);
@@ -281,7 +290,7 @@ onEngines(
   async (database) => {
     const store = new Store(database, () => Promise.resolve());
     await store.write([record(1), record(2), record(3, { requested_as: "a.example" })]);
-    const data = dataOf(database);
+    const data = dashboardDataOf(database);
     const named = async (name: string) => (await data.named(name)).map(({ key }) => key);
     assertEquals(await named("127.0.0.1:1"), ["127.0.0.1:1"]);
     assertEquals(await named("127.0.0.1:3"), ["a.example:3"]);
@@ -295,7 +304,7 @@ onEngines(
 
 onEngines("numbers and kinds that no database can have are not found", async (database) => {
   await happen(database);
-  const data = dataOf(database);
+  const data = dashboardDataOf(database);
   const none = { events: [], next: null };
   for (const id of [2 ** 31, 3_000_000_000, Number.MAX_SAFE_INTEGER]) {
     assertEquals(await data.server(id), undefined);
@@ -333,7 +342,7 @@ onEngines("an icon is read by its hash, if it is a small PNG file", async (datab
       [hash, data.toHex()],
     );
   }
-  const { icon } = dataOf(database);
+  const { icon } = dashboardDataOf(database);
   assertEquals(await icon("good"), pngOf(64, 64));
   for (const hash of ["large", "text", "empty", "absent"]) {
     assertEquals(await icon(hash), undefined);

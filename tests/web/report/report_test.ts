@@ -9,14 +9,14 @@ import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { expectRow } from "../../../src/fleet/judge/expected_rows.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { parseAddress } from "../../../src/core/address.ts";
-import { type Place, UNKNOWN_PLACE } from "../../../src/app/geoip/places.ts";
+import { type GeoipValues, UNKNOWN_GEOIP } from "../../../src/app/geoip/places.ts";
 import type { StoredRecord } from "../../../src/store/rows/stored_record.ts";
 import type { ReportColumns } from "../../../src/web/browser/report_columns.ts";
-import { placeOf } from "../../../src/web/browser/hilbert.ts";
+import { pointAt } from "../../../src/web/browser/hilbert.ts";
 import { mapImage, pixelsOf } from "../../../src/web/report/map_image.ts";
 import { ReportCollector } from "../../../src/web/report/report_data.ts";
 import { reportPage } from "../../../src/web/report/report_page.tsx";
-import { columnsOf, encodeRows } from "../../../src/web/report/report_rows.ts";
+import { encodeRows, reportColumns } from "../../../src/web/report/report_rows.ts";
 import { elementsOf } from "../pages/html_elements.ts";
 import { HOSTILE, NOW, serverOf } from "../pages/sample_data.ts";
 
@@ -34,7 +34,7 @@ function stored(host: string, port: number, columns: Partial<StoredRecord> = {})
 function collected(
   servers: readonly StoredRecord[],
   limit = 100,
-  places: (host: string) => Place = () => UNKNOWN_PLACE,
+  places: (host: string) => GeoipValues = () => UNKNOWN_GEOIP,
 ) {
   const collector = new ReportCollector(limit, places);
   for (const one of servers) collector.add(one);
@@ -57,7 +57,7 @@ Deno.test("a report counts all servers, and has rows of those with the most play
       }),
   );
   const place = { country: "DE", asn: 64_500, operator: "Example" };
-  const places = (host: string) => host === "10.0.0.1" ? place : UNKNOWN_PLACE;
+  const places = (host: string) => host === "10.0.0.1" ? place : UNKNOWN_GEOIP;
   const { facets, rows, replies } = collected(servers, 3, places);
   assertEquals([facets.servers, facets.online, facets.players], [5000, 2500, 2499 * 2500]);
   assertEquals(rows.map(({ players_online: players }) => players), [4998, 4996, 4994]);
@@ -95,7 +95,7 @@ Deno.test("the map is a PNG image with a point for each cell", () => {
   const map = { square, cells: [0, 4711, 65_535], values: [1, 9, 5], servers: 15 };
   const pixels = pixelsOf(map);
   assertEquals(pixels.filter((color) => color > 0).length, 3);
-  const { x, y } = placeOf(0x0a_0000 + 4711, 12);
+  const { x, y } = pointAt(0x0a_0000 + 4711, 12);
   assertEquals(pixels[y % 256 * 256 + x % 256], 5);
   const png = Uint8Array.fromBase64(mapImage(map, "dark").split(",")[1]);
   assertEquals(new TextDecoder("latin1").decode(png.subarray(1, 4)), "PNG");
@@ -135,7 +135,7 @@ Deno.test("rows are columns, ordered by address, in a deflated data block", () =
     stored("9.255.255.255", 1, { online: false, version: "1.21" }),
   ]);
   const columns = decoded(encodeRows(rows, NOW));
-  assertEquals(columns, JSON.parse(JSON.stringify(columnsOf(rows, NOW))));
+  assertEquals(columns, JSON.parse(JSON.stringify(reportColumns(rows, NOW))));
   assertEquals(columns.hosts, [0x09ff_ffff, 10, 0, "2001:db8::1"]);
   assertEquals(columns.ports, [1, 1, 2, 2]);
   assertEquals(columns.online, [0, 1, 1, 1]);
@@ -155,7 +155,7 @@ Deno.test("versions are sorted by release; a server with only a protocol number 
     stored("10.0.0.1", 5, { edition: "java", version: null, protocol_version: 999 }),
     stored("10.0.0.1", 6, { edition: "java", version: "1.9" }),
   ]);
-  const { texts, versions, versionOrder } = columnsOf(rows, NOW);
+  const { texts, versions, versionOrder } = reportColumns(rows, NOW);
   const shown = ["1.21", "1.21-pre1", "24w21a", "1.8 to 1.8.9", "#999", "1.9"];
   assertEquals(versions.map((code) => texts[code]), shown);
   const ordered = ["1.8 to 1.8.9", "1.9", "24w21a", "1.21-pre1", "1.21", "#999"];
@@ -172,7 +172,7 @@ Deno.test("a row has a text of which something is visible: the MOTD, the name, o
     stored("10.0.0.1", 3, { name: "\u115f \u3164", motd }),
     stored("10.0.0.1", 4, { name: "\u200b", motd: null }),
   ]);
-  assertEquals(columnsOf(rows, NOW).names, ["a\tLobby", "Lobby", "", ""]);
+  assertEquals(reportColumns(rows, NOW).names, ["a\tLobby", "Lobby", "", ""]);
 });
 
 Deno.test("10,000 rows of a fleet need at most 300 KB", () => {

@@ -3,7 +3,7 @@ import {
   DictionaryReader,
   DictionaryWriter,
   newDictionary,
-  UNKNOWN,
+  UNKNOWN_NUMBER,
 } from "../../../src/web/server_index/dictionary.ts";
 
 const TEXTS = ["", "Paper", "🦆 Ärger", "__proto__", "null", "m".repeat(65_536)];
@@ -11,7 +11,11 @@ const TEXTS = ["", "Paper", "🦆 Ärger", "__proto__", "null", "m".repeat(65_53
 Deno.test("a dictionary gives each text a number, and readers see texts that are added later", () => {
   const memory = newDictionary();
   const [writer, reader] = [new DictionaryWriter(memory), new DictionaryReader(memory)];
-  assertEquals([reader.size, writer.codeOf(null), reader.textOf(UNKNOWN)], [1, UNKNOWN, null]);
+  assertEquals([reader.size, writer.codeOf(null), reader.textOf(UNKNOWN_NUMBER)], [
+    1,
+    UNKNOWN_NUMBER,
+    null,
+  ]);
   for (const text of TEXTS) {
     const code = writer.codeOf(text);
     assertEquals([writer.codeOf(text), reader.textOf(code), reader.textOf(code)], [
@@ -28,8 +32,8 @@ Deno.test("a dictionary gives each text a number, and readers see texts that are
 Deno.test("a text that does not fit counts as unknown", () => {
   const memory = newDictionary();
   const writer = new DictionaryWriter(memory, 3);
-  assertEquals(["a", "b", "c", "a"].map((text) => writer.codeOf(text)), [1, 2, UNKNOWN, 1]);
+  assertEquals(["a", "b", "c", "a"].map((text) => writer.codeOf(text)), [1, 2, UNKNOWN_NUMBER, 1]);
   const large = new DictionaryWriter(newDictionary());
   const half = "x".repeat(2 ** 23);
-  assertEquals([half, `${half}y`, "z"].map((text) => large.codeOf(text)), [1, UNKNOWN, 2]);
+  assertEquals([half, `${half}y`, "z"].map((text) => large.codeOf(text)), [1, UNKNOWN_NUMBER, 2]);
 });

@@ -8,7 +8,7 @@ import { InputError } from "../../../core/errors.ts";
 import { env, readTextFile } from "../../environment.ts";
 import { hasBearerToken, TOKEN_FORM } from "../../http/bearer_token.ts";
 import type { HttpRequest } from "../../http/http_request.ts";
-import type { MetricsPlace } from "../../settings/metrics_place.ts";
+import type { MetricsAddress } from "../../settings/metrics_place.ts";
 
 /** Minimum length of a token, characters. */
 const MIN_TOKEN = 16;
@@ -22,7 +22,7 @@ const MIN_TOKEN = 16;
  */
 export async function readProbeToken(
   file: string | undefined,
-  { hostname }: MetricsPlace,
+  { hostname }: MetricsAddress,
 ): Promise<string | undefined> {
   const source = file === undefined ? "BLOCKSWEEP_PROBE_TOKEN" : `"${file}"`;
   const token = file === undefined
@@ -42,16 +42,16 @@ export async function readProbeToken(
 }
 
 /** Why a request is refused. */
-export interface Refusal {
+export interface ProbeRefusal {
   readonly status: 401 | 403;
   readonly line: string;
 }
 
 /** Why a request for `/probe` is refused; `undefined` if it is not. */
-export function refusalOf(
+export function probeRefusal(
   { headers }: Pick<HttpRequest, "headers">,
   token: string | undefined,
-): Refusal | undefined {
+): ProbeRefusal | undefined {
   if (token !== undefined && !hasBearerToken(headers, token)) {
     return { status: 401, line: "send the token: Authorization: Bearer TOKEN" };
   }

@@ -14,7 +14,7 @@ import type { PollingSockets } from "../../engines/watch_sockets.ts";
 import { chosenProtocols } from "../../settings/chosen_protocols.ts";
 import type { HttpRequest } from "../../http/http_request.ts";
 import type { WholeResponse } from "../../http/http_response.ts";
-import { refusalOf } from "./probe_access.ts";
+import { probeRefusal } from "./probe_access.ts";
 import { type ProbedStatus, probeFamilies } from "./probe_page.ts";
 import {
   ForbiddenTarget,
@@ -25,7 +25,7 @@ import {
 } from "./probe_targets.ts";
 import { requestText } from "../../../targets/srv.ts";
 import { EXPOSITION_TYPE, prometheusText } from "../prometheus_text.ts";
-import type { ServerInfo } from "../server_info.ts";
+import type { ServerInfoSeries } from "../server_info.ts";
 
 /** Maximum number of probes that are in progress. */
 export const MAX_PROBES = 16;
@@ -55,7 +55,7 @@ export interface ProbesOptions extends ProbedWatch {
     "poller" | "pollerFor" | "pool" | "families" | "suppressing"
   >;
   /** The labels of info series; `undefined`: there are none. */
-  readonly info: ServerInfo | undefined;
+  readonly info: ServerInfoSeries | undefined;
   /** Whether the poll loop runs. */
   readonly isRunning: () => boolean;
 }
@@ -123,7 +123,7 @@ export class Probes {
 
   #read(request: HttpRequest): ParsedRequest {
     const { token, targets, rules, isRunning, signal } = this.options;
-    const denied = refusalOf(request, token);
+    const denied = probeRefusal(request, token);
     if (denied !== undefined) {
       const headers = denied.status === 401 ? { "www-authenticate": "Bearer" } : undefined;
       throw new Refused(denied.status, denied.line, headers);

@@ -11,7 +11,13 @@ import { EVENT_KINDS } from "../../../store/events/watch_event.ts";
 import { MIN_INTERVAL_MS } from "../../../watch/schedule.ts";
 import { WEBHOOK_FORMATS } from "../../../watch/webhook/webhook_formats.ts";
 import { COMMAND_NAMES } from "../commands.ts";
-import { HEADER, METRICS_PLACE, SECRET, TARGET_LIST, WEBHOOK_URL } from "../domain_value_types.ts";
+import {
+  HTTP_HEADER,
+  METRICS_PLACE,
+  SECRET,
+  TARGET_LIST,
+  WEBHOOK_URL,
+} from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { COUNT, FILE, oneOf, someOf, time, wholeNumber, WRITTEN_FILE } from "../value_types.ts";
 
@@ -244,7 +250,7 @@ export const WATCH = {
     {
       name: "webhook-header",
       commands: ["watch", "crawl"],
-      takes: HEADER,
+      takes: HTTP_HEADER,
       repeat: true,
       help:
         "send this header with requests; its value is in a file, or in a variable (NAME=env:VARIABLE)",

@@ -7,8 +7,8 @@
 import { EXIT } from "../../../app/exit_codes.ts";
 import { cancelParts } from "../../../campaign/change/cancel_parts.ts";
 import {
+  type CampaignChange,
   campaignEntry,
-  type Change,
   changeState,
   removeCampaign,
   retryPoisoned,
@@ -22,10 +22,15 @@ import { systemClock } from "../../../net/clock.ts";
 import { rangeOfOne, unmapped } from "../../../targets/ranges.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { reportLine } from "../../term/console.ts";
-import { type OpenCampaigns, openCampaigns, requiredName, statusOf } from "./open_campaigns.ts";
+import {
+  type OpenCampaigns,
+  openCampaigns,
+  readCampaignStatus,
+  requiredName,
+} from "./open_campaigns.ts";
 
 /** The commands that change one campaign. */
-type ChangeCommand = `campaign ${Change | "retry" | "remove"}`;
+type ChangeCommand = `campaign ${CampaignChange | "retry" | "remove"}`;
 
 /** Runs `campaign pause`; returns the exit code. */
 export async function runCampaignPause(call: CommandCall): Promise<number> {
@@ -80,7 +85,7 @@ async function changed(
   const { words, options } = readCommandLine(command, call);
   const name = requiredName(words, command);
   await using campaigns = await openCampaigns(options);
-  const status = await statusOf(campaigns, name);
+  const status = await readCampaignStatus(campaigns, name);
   const result = await change(campaigns, status).catch((error) => {
     throw brokerError(error, campaigns.broker.place);
   });

@@ -4,7 +4,7 @@
  * @module
  */
 import { EXIT } from "../../../app/exit_codes.ts";
-import { type TableColumn, tableLines } from "../../../app/outputs/table_format.ts";
+import { type PrintedColumn, tableLines } from "../../../app/outputs/table_format.ts";
 import type { OptionsOf } from "../../../app/options/option_table.ts";
 import type { CampaignStatus } from "../../../campaign/status/status.ts";
 import type { CampaignEntry } from "../../../campaign/control.ts";
@@ -44,7 +44,7 @@ type Listed =
   & Pick<CampaignStatus, "name" | "state" | "submittedAt">
   & Pick<CampaignEntry, "parts" | "program">;
 
-const COLUMNS: readonly TableColumn<Listed>[] = [
+const COLUMNS: readonly PrintedColumn<Listed>[] = [
   { title: "SUBMITTED (UTC)", width: 19, rank: 1, text: (one) => dateText(one.submittedAt) },
   { title: "STATE", width: 9, rank: 0, text: ({ state }) => state },
   { title: "PARTS", width: 5, rank: 2, text: ({ parts }) => withCommas(parts) },

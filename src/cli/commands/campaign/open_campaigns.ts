@@ -67,7 +67,7 @@ export function requiredName([name]: readonly string[], command: string): string
  *
  * @throws InputError for a name that no campaign has.
  */
-export async function statusOf(
+export async function readCampaignStatus(
   { control, reader }: OpenCampaigns,
   name: string,
 ): Promise<CampaignStatus> {

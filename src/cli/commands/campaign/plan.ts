@@ -13,15 +13,15 @@ import { permissionNeeded } from "../../../targets/permission.ts";
 import { resultLine } from "../../term/json_results.ts";
 import {
   excludedText,
-  joined,
+  joinTexts,
   limitsText,
   minSeconds,
+  neededPermission,
   passesText,
-  permissionText,
+  type PlanRow,
   portsText,
   probesText,
   requestsOf,
-  type Row,
   rowLines,
   sentPorts,
   suppressionText,
@@ -37,12 +37,12 @@ export function campaignPlanLines(campaign: PreparedCampaign): string[] {
   const { name, parts, maxRunning } = spec;
   const { order: { seed } } = selection;
   const { datagrams, connections, seconds } = partOf(campaign);
-  const rows: readonly Row[] = [
+  const rows: readonly PlanRow[] = [
     ["campaign", name],
     ["targets", targetsText(named)],
-    ["SRV records", joined(requestsOf(named))],
+    ["SRV records", joinTexts(requestsOf(named))],
     ["excluded", excludedText(named)],
-    ["permission", permissionText(named.targets)],
+    ["permission", neededPermission(named.targets)],
     ["ports", portsText(selection)],
     ["order", seed === undefined ? "ascending" : `shuffled, --seed ${seed}`],
     [
@@ -60,7 +60,7 @@ export function campaignPlanLines(campaign: PreparedCampaign): string[] {
     ["passes", passesText(plan)],
     ["probes", probesText(plan)],
     ["TCP probes", tcpProbesText(plan)],
-    ["verify", joined(verificationsOf(campaign))],
+    ["verify", joinTexts(verificationsOf(campaign))],
     ["limits", limitsText(limits)],
     ["bandwidth", bandwidthText(bitsPerSecond(campaign))],
     ["duration", `at least ${clockTime(secondsOf(campaign))}`],

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type TableColumn, tableLines } from "../../../app/outputs/table_format.ts";
+import { type PrintedColumn, tableLines } from "../../../app/outputs/table_format.ts";
 import type {
   CollectorStatus,
   ResultsStatus,
@@ -141,7 +141,7 @@ function workerLines(
     : tableLines(workerColumns(now, campaigns.length > 1), rows, space, GAP);
 }
 
-function workerColumns(now: number, isMixed: boolean): readonly TableColumn<WorkerRow>[] {
+function workerColumns(now: number, isMixed: boolean): readonly PrintedColumn<WorkerRow>[] {
   return [
     { title: "WORKER", width: 24, rank: 0, text: ({ id }) => id },
     { title: "SLOTS", width: 5, rank: 2, text: ({ held, slots }) => `${held.length}/${slots}` },

@@ -22,7 +22,7 @@ import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { adaptivePortsText, adaptiveRows, isAdaptive, wholeSeconds } from "./adaptive_plan_text.ts";
 
 /** A row of a plan; a row without a text is left out. */
-export type Row = readonly [name: string, text: string | undefined];
+export type PlanRow = readonly [name: string, text: string | undefined];
 
 /** The parts of a prepared scan that its plan shows. */
 export type PlannedScan =
@@ -44,12 +44,12 @@ export function planLines(planned: PlannedScan): string[] {
   const { plan, whole, named, selection, limits } = planned;
   const adaptive = isAdaptive(planned) ? planned : undefined;
   const { seed, shard = WHOLE } = selection.order;
-  const rows: readonly Row[] = [
+  const rows: readonly PlanRow[] = [
     ["targets", targetsText(named)],
-    ["SRV records", joined(requestsOf(named))],
+    ["SRV records", joinTexts(requestsOf(named))],
     ["rescan", knownText(named.first.length, plan)],
     ["excluded", excludedText(named) + (shard.count > 1 ? ", in all shards" : "")],
-    ["permission", permissionText(whole)],
+    ["permission", neededPermission(whole)],
     ["ports", adaptive === undefined ? portsText(selection) : adaptivePortsText(selection)],
     ["order", seed === undefined ? "ascending" : `shuffled, --seed ${seed}`],
     ["shard", `${shard.index}/${shard.count}`],
@@ -61,7 +61,7 @@ export function planLines(planned: PlannedScan): string[] {
         ["TCP probes", tcpProbesText(plan, pendingText(planned))],
       ] as const
       : adaptiveRows(adaptive),
-    ["verify", joined(verificationsOf(planned))],
+    ["verify", joinTexts(verificationsOf(planned))],
     ["limits", limitsText(limits)],
     ["engine", engineText(planned)],
     ["limited by", plan.limitedBy === "nothing" ? "this machine" : `--${plan.limitedBy}`],
@@ -80,7 +80,7 @@ export function planLines(planned: PlannedScan): string[] {
 }
 
 /** The rows of a plan as lines. */
-export function rowLines(rows: readonly Row[]): string[] {
+export function rowLines(rows: readonly PlanRow[]): string[] {
   return rows.flatMap(([name, text]) => text === undefined ? [] : `${name.padEnd(13)}${text}`);
 }
 
@@ -91,7 +91,7 @@ export function targetsText({ targets: { size, publicSize, loopbackSize } }: Nam
 }
 
 /** Texts in one row; `undefined`: none. */
-export function joined(texts: readonly string[]): string | undefined {
+export function joinTexts(texts: readonly string[]): string | undefined {
   return texts.length === 0 ? undefined : texts.join("; ");
 }
 
@@ -102,7 +102,7 @@ export function requestsOf({ services }: NamedTargets): string[] {
 }
 
 /** The options that the targets need. */
-export function permissionText(targets: Targets): string {
+export function neededPermission(targets: Targets): string {
   const needed = permissionNeeded(targets);
   if (needed === undefined) return "not needed";
   return `--i-have-permission${targets.publicSize > 0n ? " and --contact" : ""}, for ${needed}`;

@@ -7,12 +7,12 @@ import { serverId, type ServerRecord } from "../../../core/record.ts";
 import { type FoundServers, type Listed, worldTitle } from "../../../scan/lan/mod.ts";
 import { countOf } from "../../../core/quantities.ts";
 import { shownVersion } from "../../../classify/game_versions.ts";
-import { playersText, type TableColumn } from "../../../app/outputs/table_format.ts";
+import { playersText, type PrintedColumn } from "../../../app/outputs/table_format.ts";
 import type { LiveTerminal } from "./live_block.ts";
 import { LiveTable, type LiveTableOptions } from "./live_table.ts";
 
 /** The columns in display order at a time, milliseconds of the clock. */
-export function lanColumns(now: number): readonly TableColumn<Listed>[] {
+export function lanColumns(now: number): readonly PrintedColumn<Listed>[] {
   return [
     { title: "SERVER", width: 47, rank: 0, text: ({ row }) => serverId(row) },
     { title: "PROTOCOLS", width: 16, rank: 4, text: ({ row }) => row.protocols.join("+") },

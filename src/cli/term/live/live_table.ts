@@ -6,7 +6,7 @@
 import { harmlessText } from "../../../core/text.ts";
 import { displayWidth, fitWidth } from "../../../core/display_width.ts";
 import { withCommas } from "../../../core/quantities.ts";
-import { type TableColumn, tableLines } from "../../../app/outputs/table_format.ts";
+import { type PrintedColumn, tableLines } from "../../../app/outputs/table_format.ts";
 import type { TerminalSize } from "../console.ts";
 import { paintText, type TextStyle } from "../server_description.ts";
 import { LiveBlock, type LiveTerminal } from "./live_block.ts";
@@ -34,7 +34,7 @@ export interface TableSpace {
 
 /** The lines of a table: a head, the rows, and how many more there are. */
 export function liveTableLines<Row>(
-  columns: readonly TableColumn<Row>[],
+  columns: readonly PrintedColumn<Row>[],
   { first, all }: FirstRows<Row>,
   space: TableSpace,
 ): string[] {
@@ -55,7 +55,7 @@ export interface LiveTableOptions<Row> extends LiveTerminal {
   /** The line above the table. */
   readonly title: (all: number) => string;
   /** The columns in display order. The last one takes the remaining width. */
-  readonly columns: () => readonly TableColumn<Row>[];
+  readonly columns: () => readonly PrintedColumn<Row>[];
   /** The rows in display order, at most `most` of them. */
   readonly rows: (most: number) => FirstRows<Row>;
   /** Maximum number of lines in a terminal with a number of rows. */

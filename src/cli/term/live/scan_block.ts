@@ -15,7 +15,7 @@ import { playersText } from "../../../app/outputs/table_format.ts";
 import { foundIn, type ScanProgress } from "../../../app/scan/progress_meter.ts";
 import type { TerminalSize } from "../console.ts";
 import { percent } from "../loss_lines.ts";
-import { nameText, paintText } from "../server_description.ts";
+import { coloredName, paintText } from "../server_description.ts";
 import {
   adaptiveParts,
   digits,
@@ -207,6 +207,6 @@ function latestLines({ latest, color }: ScanView, space: number): string[] {
   const left = widths.reduce((rest, width) => rest - width - 2, space);
   return rows.map((cells, i) => {
     const facts = cells.map((text, column) => `${fitWidth(text, widths[column])}  `).join("");
-    return facts + nameText(latest[i], color, left);
+    return facts + coloredName(latest[i], color, left);
   });
 }

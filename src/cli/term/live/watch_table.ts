@@ -6,13 +6,13 @@
 import { formatEndpoint } from "../../../core/address.ts";
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import { shownVersion } from "../../../classify/game_versions.ts";
-import { playersText, type TableColumn } from "../../../app/outputs/table_format.ts";
+import { playersText, type PrintedColumn } from "../../../app/outputs/table_format.ts";
 import type { WatchCounts, WatchedServer } from "../../../watch/mod.ts";
 import type { LiveTerminal } from "./live_block.ts";
 import { type FirstRows, LiveTable, type LiveTableOptions } from "./live_table.ts";
 
 /** The columns in display order at a time, Unix milliseconds. */
-export function watchColumns(now: number): readonly TableColumn<WatchedServer>[] {
+export function watchColumns(now: number): readonly PrintedColumn<WatchedServer>[] {
   return [
     { title: "SERVER", width: 47, rank: 0, text: serverText },
     { title: "STATUS", width: 10, rank: 0, text: statusText },

@@ -10,7 +10,7 @@ import type { Random } from "../../random.ts";
 import { BAIT_PORT } from "../../bait_port.ts";
 import { makeCertificate } from "../network/certificate.ts";
 import type { StreamAct } from "../responder.ts";
-import { type HttpPort, httpReply, type HttpRequest } from "../nethernet/http_host.ts";
+import { type HttpPort, httpReply, type ReceivedRequest } from "../nethernet/http_host.ts";
 import { HANDSHAKE_FAILURE } from "../nethernet/join_styles.ts";
 import { WEB_SERVERS } from "./web_servers.ts";
 
@@ -48,7 +48,7 @@ const encrypted = (random: Random, answer: HttpPort["answer"]): HttpPort["tls"] 
   certificate: makeCertificate("trap", random.u64()),
 });
 
-const redirect = (status: string) => ({ host, target }: HttpRequest): readonly StreamAct[] => [
+const redirect = (status: string) => ({ host, target }: ReceivedRequest): readonly StreamAct[] => [
   {
     bytes: httpReply(status, {
       Location: `https://${host.replace(/:\d+$/, "")}:${BAIT_PORT}${target}`,

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { type HttpBehaviour, httpReply, type HttpRequest } from "../nethernet/http_host.ts";
+import { type HttpBehaviour, httpReply, type ReceivedRequest } from "../nethernet/http_host.ts";
 
 /** A web server that replies to each request, and closes the connection. */
 function web(
   status: string,
   headers: Readonly<Record<string, string>>,
-  body: (request: HttpRequest) => string = () => "",
+  body: (request: ReceivedRequest) => string = () => "",
 ): HttpBehaviour {
   return {
     answer: (request) => {

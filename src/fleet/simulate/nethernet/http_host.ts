@@ -10,7 +10,7 @@ import { isHello } from "../network/tls_stream.ts";
 import type { StreamAct, StreamResponder, StreamTalk, TlsSide } from "../responder.ts";
 
 /** A request that the host received. */
-export interface HttpRequest {
+export interface ReceivedRequest {
   /** The method, for example `GET`. */
   readonly method: string;
   /** The target, for example `/v1/join`. */
@@ -24,7 +24,7 @@ export interface HttpRequest {
 /** The behaviour of a host on connections of one kind, plain or encrypted. */
 export interface HttpBehaviour {
   /** Actions after a request. */
-  readonly answer: (request: HttpRequest) => readonly StreamAct[];
+  readonly answer: (request: ReceivedRequest) => readonly StreamAct[];
   /** Actions after a TLS handshake that the host does not speak. Default: it closes the connection. */
   readonly hello?: readonly StreamAct[];
   /**
@@ -90,7 +90,7 @@ function talkOf({ answer, hello, waits, opening = [] }: HttpBehaviour): StreamTa
 const isCapital = (byte: number) => byte >= 0x41 && byte <= 0x5a;
 
 /** Parses the head of a request without its empty line; `undefined`: it is none. */
-function parseHead(head: string): HttpRequest | undefined {
+function parseHead(head: string): ReceivedRequest | undefined {
   const [, method, target] = /^([A-Z]+) (\S+) HTTP\/1\.[01](?:\r\n|$)/.exec(head) ?? [];
   if (method === undefined) return undefined;
   const [, host = ""] = /\r\nhost: *(.*?) *(?:\r\n|$)/i.exec(head) ?? [];

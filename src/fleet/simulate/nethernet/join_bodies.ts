@@ -6,14 +6,14 @@
  */
 import type { ServerRecord } from "../../../core/record.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
-import type { Motd, ServerIdentity } from "../server_identity.ts";
+import type { Motd, SimulatedIdentity } from "../server_identity.ts";
 
 /** A status in the form of one software. */
 export interface JoinBody {
   /** The body, JSON or another text. */
-  readonly text: (identity: ServerIdentity) => string;
+  readonly text: (identity: SimulatedIdentity) => string;
   /** What a correct scanner reads. */
-  readonly truth: (identity: ServerIdentity) => Statement;
+  readonly truth: (identity: SimulatedIdentity) => Statement;
   /** Whether the body says too little to be a server without a reply in another protocol. */
   readonly weak?: boolean;
 }
@@ -23,7 +23,7 @@ interface Form {
   readonly motd?: (motd: Motd) => Motd;
   readonly level?: string;
   readonly gamemode?: string;
-  readonly max?: (identity: ServerIdentity) => number;
+  readonly max?: (identity: SimulatedIdentity) => number;
 }
 
 const GAMEMODES = ["Survival", "Creative", "Adventure"];
@@ -32,7 +32,7 @@ const KEYS = ["name", "protocol", "version", "level", "players", "maxPlayers", "
 const SAME = (motd: Motd) => motd;
 
 /** The seven members of a Bedrock Dedicated Server. */
-function members(identity: ServerIdentity, { motd = SAME, ...form }: Form) {
+function members(identity: SimulatedIdentity, { motd = SAME, ...form }: Form) {
   const { protocol, version, online } = identity;
   return {
     name: motd(identity.motd).text,
@@ -46,7 +46,10 @@ function members(identity: ServerIdentity, { motd = SAME, ...form }: Form) {
 }
 
 /** The columns that a scanner reads from the seven members. */
-function columns(identity: ServerIdentity, { motd = SAME, ...form }: Form): Partial<ServerRecord> {
+function columns(
+  identity: SimulatedIdentity,
+  { motd = SAME, ...form }: Form,
+): Partial<ServerRecord> {
   const { text, plain } = motd(identity.motd);
   return {
     edition: "bedrock",
@@ -63,7 +66,7 @@ function columns(identity: ServerIdentity, { motd = SAME, ...form }: Form): Part
 }
 
 /** A value like those of servers, which draw it at random. */
-const nonceOf = ({ guid }: ServerIdentity) => guid.toString(36);
+const nonceOf = ({ guid }: SimulatedIdentity) => guid.toString(36);
 
 /** The status of a Bedrock Dedicated Server. */
 export const SEVEN_MEMBERS: JoinBody = {

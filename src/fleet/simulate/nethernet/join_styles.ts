@@ -9,12 +9,12 @@
 import type { Truth } from "../../manifest.ts";
 import { type Certificate, makeCertificate } from "../network/certificate.ts";
 import type { StreamAct } from "../responder.ts";
-import type { ServerIdentity } from "../server_identity.ts";
+import type { SimulatedIdentity } from "../server_identity.ts";
 import {
   type HttpBehaviour,
   HttpHost,
   httpReply,
-  type HttpRequest,
+  type ReceivedRequest,
   utf8Size,
 } from "./http_host.ts";
 import { fifteenMembers, type JoinBody, noStatus, SEVEN_MEMBERS } from "./join_bodies.ts";
@@ -81,7 +81,7 @@ function headersOf(
 /** The reply with a status. Cloudburst's library keeps the connection if the client asks for that. */
 function statusActs(
   style: JoinStyle,
-  identity: ServerIdentity,
+  identity: SimulatedIdentity,
   closes: boolean,
 ): readonly StreamAct[] {
   const text = style.body.text(identity);
@@ -93,12 +93,12 @@ function statusActs(
 const NOT_FOUND = httpReply("404 Not Found", { "Content-Length": 0, Connection: "close" });
 
 /** Whether a request asks for the status. The newest clients add a query, which servers ignore. */
-function isJoin({ method, target }: HttpRequest): boolean {
+function isJoin({ method, target }: ReceivedRequest): boolean {
   return method === "GET" && /^\/v1\/join(?:\?|$)/.test(target);
 }
 
 /** The reply of a port that wants TLS to a plain request. */
-function plainActs(kind: Plain, { host, target }: HttpRequest): readonly StreamAct[] {
+function plainActs(kind: Plain, { host, target }: ReceivedRequest): readonly StreamAct[] {
   switch (kind) {
     case "closes":
       return ["close"];
@@ -130,23 +130,23 @@ function plainActs(kind: Plain, { host, target }: HttpRequest): readonly StreamA
 }
 
 /** The certificate of a server: its own. */
-function certificateOf({ guid }: ServerIdentity): Certificate {
+function certificateOf({ guid }: SimulatedIdentity): Certificate {
   return makeCertificate("nethernet", guid);
 }
 
 /** The TCP side of a server. */
-export function joinHost(style: JoinStyle, identity: ServerIdentity): HttpHost {
-  const answer = (request: HttpRequest) =>
+export function joinHost(style: JoinStyle, identity: SimulatedIdentity): HttpHost {
+  const answer = (request: ReceivedRequest) =>
     isJoin(request) ? statusActs(style, identity, request.closes) : closing(NOT_FOUND);
   const { tls, hello } = style;
   if (tls === undefined) return new HttpHost({ answer, ...hello });
-  const plain = tls === "answers" ? answer : (request: HttpRequest) => plainActs(tls, request);
+  const plain = tls === "answers" ? answer : (request: ReceivedRequest) => plainActs(tls, request);
   const certificate = certificateOf(identity);
   return new HttpHost({ answer: plain, ...hello, tls: { answer, certificate } });
 }
 
 /** What a correct scanner reads: the status, the headers, and the certificate if it has to use TLS. */
-export function joinTruth(style: JoinStyle, identity: ServerIdentity): Truth {
+export function joinTruth(style: JoinStyle, identity: SimulatedIdentity): Truth {
   const { body } = style;
   const { columns, flags, facts } = body.truth(identity);
   const headers = headersOf(style, utf8Size(body.text(identity)));

@@ -12,7 +12,7 @@ import {
 } from "../../../protocols/query/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
 import { encodeLatin1 } from "../../../core/text.ts";
-import type { ServerIdentity } from "../server_identity.ts";
+import type { SimulatedIdentity } from "../server_identity.ts";
 
 /** Forms of a token in a handshake response. */
 export type TokenForm = "vanilla" | "signed" | "unsigned" | "raw" | "unterminated" | "filled";
@@ -36,9 +36,11 @@ export interface QueryStyle {
   /** The eight characters at the start of a full stat. Default: `splitnum`. */
   readonly header?: string;
   /** The keys and values of a full stat, in order. */
-  readonly pairs: (identity: ServerIdentity) => readonly (readonly [key: string, value: string])[];
+  readonly pairs: (
+    identity: SimulatedIdentity,
+  ) => readonly (readonly [key: string, value: string])[];
   /** What a correct scanner reads. */
-  readonly truth: (identity: ServerIdentity) => Statement;
+  readonly truth: (identity: SimulatedIdentity) => Statement;
 }
 
 /** Encodes a handshake response with a token. */
@@ -65,7 +67,7 @@ export function drawToken(style: QueryStyle, bits: number): number {
 /** Encodes the reply to a stat request with a valid token. */
 export function answerStat(
   style: QueryStyle,
-  identity: ServerIdentity,
+  identity: SimulatedIdentity,
   { session, padding }: Extract<QueryRequest, { type: "stat" }>,
 ): Uint8Array | undefined {
   const form = style.form(padding.length);

@@ -6,7 +6,7 @@
  */
 import type { Statement } from "../../../protocols/protocol.ts";
 import { encodeLatin1 } from "../../../core/text.ts";
-import type { ServerIdentity } from "../server_identity.ts";
+import type { SimulatedIdentity } from "../server_identity.ts";
 import type { QueryStyle } from "./query_replies.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -14,12 +14,12 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 /** Differences between the keys of software. */
 interface Keys {
   readonly gameId?: string;
-  readonly version?: (identity: ServerIdentity) => string;
-  readonly plugins?: (identity: ServerIdentity) => string;
+  readonly version?: (identity: SimulatedIdentity) => string;
+  readonly plugins?: (identity: SimulatedIdentity) => string;
   readonly engine?: string;
   readonly whitelist?: boolean;
-  readonly map?: (identity: ServerIdentity) => string;
-  readonly online?: (identity: ServerIdentity) => number;
+  readonly map?: (identity: SimulatedIdentity) => string;
+  readonly online?: (identity: SimulatedIdentity) => number;
   readonly port?: number;
   readonly hostip?: string;
   /** The order of keys. Default: vanilla's. */
@@ -59,7 +59,7 @@ interface StatementShape extends Keys {
   readonly flags?: readonly string[];
 }
 
-function statementOf(shape: StatementShape): (identity: ServerIdentity) => Statement {
+function statementOf(shape: StatementShape): (identity: SimulatedIdentity) => Statement {
   return (id) => {
     const plugins = id.plugins.map((plugin, i) =>
       shape.cut && i === id.plugins.length - 1
@@ -104,7 +104,7 @@ function style(shape: StatementShape, rest: Omit<QueryStyle, "pairs" | "truth">)
   return { ...rest, header: shape.header, pairs: keys(shape), truth: statementOf(shape) };
 }
 
-const list = (id: ServerIdentity) =>
+const list = (id: SimulatedIdentity) =>
   id.plugins.map(({ name, version }) => `${name} ${version}`).join("; ");
 const only4 = (padding: number) => padding === 4 ? "full" : "basic";
 const vanilla = {
@@ -116,7 +116,7 @@ const vanilla = {
 const paper = "Paper on 1.21.4-R0.1-SNAPSHOT";
 const pocketmine = "PocketMine-MP 5.20.0";
 const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
-const withV = ({ version }: ServerIdentity) => `v${version}`;
+const withV = ({ version }: SimulatedIdentity) => `v${version}`;
 
 /** Query behaviour by software. */
 export const QUERY_STYLES: Record<string, QueryStyle> = {

@@ -8,16 +8,16 @@ import type { Statement } from "../../../protocols/protocol.ts";
 import type { ServerRecord } from "../../../core/record.ts";
 import type { BedrockStyle } from "./pongs.ts";
 import { OPEN_CONNECTION_STYLES } from "./open_connection_styles.ts";
-import type { Motd, ServerIdentity } from "../server_identity.ts";
+import type { Motd, SimulatedIdentity } from "../server_identity.ts";
 
 /** The form of a software's advertisement, which determines the expected columns and facts. */
 interface Shape {
   readonly fields: number;
   readonly terminated?: boolean;
   readonly motd?: (motd: Motd) => Motd;
-  readonly level?: (identity: ServerIdentity) => string;
-  readonly serverId?: (identity: ServerIdentity) => string;
-  readonly version?: (identity: ServerIdentity) => string;
+  readonly level?: (identity: SimulatedIdentity) => string;
+  readonly serverId?: (identity: SimulatedIdentity) => string;
+  readonly version?: (identity: SimulatedIdentity) => string;
   readonly gamemode?: string;
   readonly ports?: readonly [v4: number, v6: number];
   readonly unnamed?: readonly string[];
@@ -26,10 +26,10 @@ interface Shape {
   readonly flags?: (motd: Motd) => readonly string[];
 }
 
-const decimal = ({ guid }: ServerIdentity) => guid.toString();
+const decimal = ({ guid }: SimulatedIdentity) => guid.toString();
 
 /** What a correct scanner reads from a valid advertisement. */
-function statementOf(shape: Shape): (identity: ServerIdentity) => Statement {
+function statementOf(shape: Shape): (identity: SimulatedIdentity) => Statement {
   return (identity) => {
     const { text, plain } = (shape.motd ?? ((motd) => motd))(identity.motd);
     const { fields } = shape;
@@ -62,7 +62,7 @@ function statementOf(shape: Shape): (identity: ServerIdentity) => Statement {
 }
 
 /** Fields 2 to 5, which all software writes alike. */
-const head = ({ version, protocol, online, max }: ServerIdentity) =>
+const head = ({ version, protocol, online, max }: SimulatedIdentity) =>
   `${protocol};${version};${online};${max}`;
 const tail = ";1;19132;19133;";
 const semicolonToColon = ({ text, plain }: Motd): Motd => ({
@@ -75,9 +75,9 @@ const markedSemicolon = ({ text }: Motd) => text.includes(";") ? ["motdSemicolon
  * The high half of a UUID, derived from the GUID. It therefore depends on the seed. Bits 12 to 15
  * are the version of the UUID.
  */
-const halfUuid = ({ guid }: ServerIdentity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
-const twoLevels = ({ level }: ServerIdentity) => `${level}; 2`;
-const signed = ({ guid }: ServerIdentity) => BigInt.asIntN(64, guid).toString();
+const halfUuid = ({ guid }: SimulatedIdentity) => (guid >> 1n & ~0xf000n | 0x4000n).toString();
+const twoLevels = ({ level }: SimulatedIdentity) => `${level}; 2`;
+const signed = ({ guid }: SimulatedIdentity) => BigInt.asIntN(64, guid).toString();
 
 /** RakNet behaviour by software. */
 export const BEDROCK_STYLES = {

@@ -11,12 +11,12 @@ import {
 } from "../../../protocols/raknet/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
 import type { OpenConnectionStyle } from "./open_connection.ts";
-import type { ServerIdentity } from "../server_identity.ts";
+import type { SimulatedIdentity } from "../server_identity.ts";
 
 /** The RakNet behaviour of a software. */
 export interface BedrockStyle {
   /** The advertisement; `undefined`: the pong ends after the magic. */
-  readonly text: ((identity: ServerIdentity) => string) | undefined;
+  readonly text: ((identity: SimulatedIdentity) => string) | undefined;
   /** Whether the advertisement has no length field before it. Default: no. */
   readonly bare?: boolean;
   /** Whether the pong has the server's clock in place of the ping's time. Default: no. */
@@ -35,13 +35,13 @@ export interface BedrockStyle {
   /** Behaviour for open connection requests; `undefined`: no reply. */
   readonly openConnection?: OpenConnectionStyle;
   /** What a correct scanner reads. */
-  readonly truth: (identity: ServerIdentity) => Statement;
+  readonly truth: (identity: SimulatedIdentity) => Statement;
 }
 
 /** Encodes the reply to a ping; `now` is in milliseconds. */
 export function answerPing(
   style: BedrockStyle,
-  identity: ServerIdentity,
+  identity: SimulatedIdentity,
   ping: Ping,
   clock: number,
 ): Uint8Array<ArrayBuffer> | undefined {

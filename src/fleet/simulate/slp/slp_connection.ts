@@ -4,7 +4,7 @@
  * @module
  */
 import { concat } from "../../../core/bytes.ts";
-import type { ServerIdentity } from "../server_identity.ts";
+import type { SimulatedIdentity } from "../server_identity.ts";
 import { answerSlp, type SlpStyle } from "./slp_replies.ts";
 import type { StreamAct, StreamResponder, StreamTalk } from "../responder.ts";
 
@@ -17,7 +17,7 @@ export class SlpConnections implements StreamResponder {
    * @param style The server's behaviour.
    * @param identity The server's name, players and so on.
    */
-  constructor(private readonly style: SlpStyle, private readonly identity: ServerIdentity) {}
+  constructor(private readonly style: SlpStyle, private readonly identity: SimulatedIdentity) {}
 
   /** Accepts a connection and returns its side of the exchange. */
   accept(): StreamTalk {

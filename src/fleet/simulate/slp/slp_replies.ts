@@ -18,7 +18,7 @@ import {
   type Handshake,
   type LegacyStatus,
 } from "../../../protocols/slp/mod.ts";
-import type { ServerIdentity } from "../server_identity.ts";
+import type { SimulatedIdentity } from "../server_identity.ts";
 
 /** The Server List Ping behaviour of a software. */
 export interface SlpStyle {
@@ -26,7 +26,10 @@ export interface SlpStyle {
    * The JSON of the status; `closes` and `kicks` are the reactions of software that does not support
    * status requests.
    */
-  readonly status: ((identity: ServerIdentity, request: Handshake) => string) | "closes" | "kicks";
+  readonly status:
+    | ((identity: SimulatedIdentity, request: Handshake) => string)
+    | "closes"
+    | "kicks";
   /** A second text in the frame, after the JSON. Default: none. */
   readonly more?: string;
   /** Protocol numbers for which the server closes the connection. Default: none. */
@@ -34,14 +37,14 @@ export interface SlpStyle {
   /** The kick message in reply to a status request. Default: a short text. */
   readonly kick?: string;
   /** The reply to a legacy ping. Default: none, the server closes the connection. */
-  readonly legacy?: (identity: ServerIdentity) => LegacyStatus;
+  readonly legacy?: (identity: SimulatedIdentity) => LegacyStatus;
   /** Whether the version is before 1.4, which responds to the first byte of any legacy ping. */
   readonly beta?: boolean;
   /**
    * What a correct scanner reads. It sends protocol number -1, and the legacy ping of 1.6 before the
    * older ones.
    */
-  readonly truth: (identity: ServerIdentity) => Statement;
+  readonly truth: (identity: SimulatedIdentity) => Statement;
 }
 
 /** A server's reaction to received bytes. */
@@ -65,7 +68,7 @@ const LEGACY_PING = 0xfe;
  */
 export function answerSlp(
   style: SlpStyle,
-  identity: ServerIdentity,
+  identity: SimulatedIdentity,
   received: Uint8Array,
 ): SlpAnswer | undefined {
   const all = (reply: Uint8Array, close: boolean) => ({ used: received.length, reply, close });
@@ -93,7 +96,11 @@ function reading<T>(read: () => T): T | Truncated | Malformed {
  * The reaction to a frame with a ping or a status request. Vanilla closes the connection after a
  * ping.
  */
-function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8Array): SlpAnswer {
+function answerFrame(
+  style: SlpStyle,
+  identity: SimulatedIdentity,
+  received: Uint8Array,
+): SlpAnswer {
   const end = frameEnd(received) ?? 0;
   const payload = decodeSlpPing(received);
   if (payload !== undefined) return { used: end, reply: encodeSlpPing(payload), close: true };
@@ -101,7 +108,7 @@ function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8A
   if (request === undefined || style.closesOn?.includes(request.protocol)) {
     return { used: received.length, reply: NOTHING, close: true };
   }
-  const json = (style.status as (identity: ServerIdentity, request: Handshake) => string)(
+  const json = (style.status as (identity: SimulatedIdentity, request: Handshake) => string)(
     identity,
     request,
   );
@@ -118,7 +125,7 @@ function answerFrame(style: SlpStyle, identity: ServerIdentity, received: Uint8A
  */
 function answerLegacy(
   { legacy, beta }: SlpStyle,
-  identity: ServerIdentity,
+  identity: SimulatedIdentity,
   received: Uint8Array,
 ): SlpAnswer | undefined {
   const used = received.length;

@@ -7,7 +7,7 @@
 import type { Facts } from "../../../core/record.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
 import type { Handshake, LegacyStatus } from "../../../protocols/slp/mod.ts";
-import type { Motd, ServerIdentity } from "../server_identity.ts";
+import type { Motd, SimulatedIdentity } from "../server_identity.ts";
 import type { SlpStyle } from "./slp_replies.ts";
 
 /** The description of a software's status. */
@@ -83,7 +83,7 @@ export const STRING_MOTD: NonNullable<SlpShape["description"]> = {
   form: "string",
 };
 
-function jsonOf(shape: SlpShape, identity: ServerIdentity, request: Handshake): unknown {
+function jsonOf(shape: SlpShape, identity: SimulatedIdentity, request: Handshake): unknown {
   const { online, max } = identity;
   const sample = sampleOf(shape, identity)?.map((name, i) => ({
     name,
@@ -106,7 +106,7 @@ function jsonOf(shape: SlpShape, identity: ServerIdentity, request: Handshake): 
   return Object.fromEntries(shape.order.map((key) => [key, values[key]]));
 }
 
-function truthOf(shape: SlpShape, identity: ServerIdentity) {
+function truthOf(shape: SlpShape, identity: SimulatedIdentity) {
   const description = shape.description ?? LITERAL;
   const { text, plain } = description.motd(identity.motd);
   const sample = sampleOf(shape, identity) ?? null;
@@ -140,14 +140,14 @@ function truthOf(shape: SlpShape, identity: ServerIdentity) {
   return { columns, facts };
 }
 
-function nameOf({ brand, version }: SlpShape, identity: ServerIdentity): string {
+function nameOf({ brand, version }: SlpShape, identity: SimulatedIdentity): string {
   const text = version ?? identity.version;
   return brand === undefined ? text : `${brand} ${text}`;
 }
 
 function sampleOf(
   { sample = "some" }: SlpShape,
-  { players }: ServerIdentity,
+  { players }: SimulatedIdentity,
 ): readonly string[] | undefined {
   if (sample === "never" || sample === "some" && players.length === 0) return undefined;
   return sample === "empty" ? [] : players;
@@ -158,7 +158,7 @@ export function legacyTruth(
   form: "1.4" | "beta",
   version: string | null,
   protocol: number | null,
-): (identity: ServerIdentity) => Statement {
+): (identity: SimulatedIdentity) => Statement {
   return ({ motd, online, max }) => ({
     columns: {
       name: motd.plain,
@@ -182,7 +182,7 @@ export function legacyTruth(
 /** The status of servers before 1.7. */
 export const legacyStatus =
   (version: string | null, protocol: number | null) =>
-  ({ motd, online, max }: ServerIdentity): LegacyStatus => ({
+  ({ motd, online, max }: SimulatedIdentity): LegacyStatus => ({
     form: "1.4",
     protocol,
     version,

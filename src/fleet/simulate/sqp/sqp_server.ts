@@ -15,14 +15,14 @@ import {
   type SqpRequest,
 } from "../../../protocols/sqp/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
-import type { ServerIdentity } from "../server_identity.ts";
+import type { SimulatedIdentity } from "../server_identity.ts";
 import type { Random } from "../../random.ts";
 import { remember, type Responder } from "../responder.ts";
 
 /** The SQP behaviour of a software. */
 export interface SqpStyle {
   /** Builds the chunks of a server's reply. */
-  readonly chunks: (identity: ServerIdentity) => Chunks;
+  readonly chunks: (identity: SimulatedIdentity) => Chunks;
   /** The reply to a query for chunks that the server lacks. */
   readonly lacking: "none" | "empty";
   /** The version in every reply. Default: 1, and queries of other versions get no reply. */
@@ -34,7 +34,7 @@ export interface SqpStyle {
   /** Chunk bytes per packet; packets are sent in reverse order. Default: all in one packet. */
   readonly packetSize?: number;
   /** What a correct scanner reads. */
-  readonly truth: (identity: ServerIdentity) => Statement;
+  readonly truth: (identity: SimulatedIdentity) => Statement;
 }
 
 type Query = Extract<SqpRequest, { type: "query" }>;
@@ -59,7 +59,7 @@ export class SqpServer implements Responder {
    * @param identity The server's name, players and so on.
    * @param random The source of challenges.
    */
-  constructor(style: SqpStyle, identity: ServerIdentity, random: Random) {
+  constructor(style: SqpStyle, identity: SimulatedIdentity, random: Random) {
     this.#style = style;
     this.#chunks = style.chunks(identity);
     this.#random = random;

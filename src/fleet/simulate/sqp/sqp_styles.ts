@@ -6,7 +6,7 @@
  */
 import type { Chunks } from "../../../protocols/sqp/mod.ts";
 import type { Statement } from "../../../protocols/protocol.ts";
-import type { ServerIdentity } from "../server_identity.ts";
+import type { SimulatedIdentity } from "../server_identity.ts";
 import type { SqpStyle } from "./sqp_server.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -17,7 +17,7 @@ const GAME_PORT = 7777;
 const FIRST_ID = 76_561_197_960_265_729n;
 
 /** The ServerInfo chunk. go-svrquery's sample server has an empty build id. */
-function info(id: ServerIdentity, buildId: string): Chunks["info"] {
+function info(id: SimulatedIdentity, buildId: string): Chunks["info"] {
   return {
     online: id.online,
     max: id.max,
@@ -30,7 +30,7 @@ function info(id: ServerIdentity, buildId: string): Chunks["info"] {
 }
 
 /** All chunks, with values of all types. */
-function everything(id: ServerIdentity): Chunks {
+function everything(id: SimulatedIdentity): Chunks {
   return {
     info: info(id, id.version),
     rules: [
@@ -58,7 +58,7 @@ function everything(id: ServerIdentity): Chunks {
 }
 
 /** Columns that a correct scanner reads from ServerInfo. */
-function columns(id: ServerIdentity, version: string | null): Statement["columns"] {
+function columns(id: SimulatedIdentity, version: string | null): Statement["columns"] {
   return {
     name: id.motd.plain,
     motd: id.motd.text,
@@ -73,7 +73,7 @@ function columns(id: ServerIdentity, version: string | null): Statement["columns
 }
 
 /** What a correct scanner reads from all chunks. */
-function statementOfAll(id: ServerIdentity): Statement {
+function statementOfAll(id: SimulatedIdentity): Statement {
   return {
     columns: { ...columns(id, id.version), players: id.players },
     flags: [],

@@ -10,7 +10,7 @@
 import { Malformed, Truncated } from "../../../core/bytes.ts";
 
 /** Size of a message header, bytes. */
-export const HEADER = 16;
+export const HEADER_SIZE = 16;
 /** Offset of the type in a message. */
 export const TYPE = 4;
 const FLAGS = 6;
@@ -27,12 +27,12 @@ export function netlinkRequest(
   flags: number,
   body: readonly number[],
 ): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(HEADER + body.length);
+  const bytes = new Uint8Array(HEADER_SIZE + body.length);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, bytes.length, true);
   view.setUint16(TYPE, type, true);
   view.setUint16(FLAGS, REQUEST | flags, true);
-  bytes.set(body, HEADER);
+  bytes.set(body, HEADER_SIZE);
   return bytes;
 }
 
@@ -45,7 +45,7 @@ export function decodeMessages(bytes: Uint8Array): NetlinkFields[] {
   const messages: NetlinkFields[] = [];
   for (let at = 0; at < bytes.length;) {
     const length = new NetlinkFields(bytes.subarray(at), at).u32(0, "length of a message");
-    if (length < HEADER) throw new Malformed(`a message of ${length} bytes`, at);
+    if (length < HEADER_SIZE) throw new Malformed(`a message of ${length} bytes`, at);
     if (length > bytes.length - at) {
       throw new Truncated("a message", at, length, bytes.length - at);
     }

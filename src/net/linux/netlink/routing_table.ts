@@ -9,7 +9,7 @@
  * @module
  */
 import type { Endpoints } from "../../../core/endpoints.ts";
-import type { Route, RoutingRule } from "./rtnetlink.ts";
+import type { Ipv4Route, RoutingRule } from "./rtnetlink.ts";
 
 const LOCAL = 255;
 const MAIN = 254;
@@ -25,7 +25,7 @@ export interface AddressRange {
 
 /** A range of addresses and its route; `undefined`: none. */
 interface Span extends AddressRange {
-  readonly route: Route | undefined;
+  readonly route: Ipv4Route | undefined;
 }
 
 /**
@@ -60,11 +60,11 @@ export interface NextHop {
  * @returns `undefined` when no target is behind a gateway.
  */
 export function findNextHop(
-  routes: readonly Route[],
+  routes: readonly Ipv4Route[],
   targets: readonly AddressRange[],
   over?: number,
 ): NextHop | undefined {
-  const hops = new Map<string, { route: Route; ranges: AddressRange[] }>();
+  const hops = new Map<string, { route: Ipv4Route; ranges: AddressRange[] }>();
   for (const { route, start, end } of spansOf(routes)) {
     if (route === undefined || !isBehind(route) || over !== undefined && route.interface !== over) {
       continue;
@@ -82,12 +82,12 @@ export function findNextHop(
   return found.sort((a, b) => b.targets - a.targets)[0];
 }
 
-function isBehind({ type, gateway, isDetour }: Route): boolean {
+function isBehind({ type, gateway, isDetour }: Ipv4Route): boolean {
   return type === UNICAST && gateway !== undefined && !isDetour;
 }
 
 /** The spans of all IPv4 addresses, over both tables. */
-function spansOf(routes: readonly Route[]): Span[] {
+function spansOf(routes: readonly Ipv4Route[]): Span[] {
   const table = (number: number) =>
     spansOfTable(
       routes.filter((route) => route.table === number && route.service === 0 && !route.isDead),
@@ -105,7 +105,7 @@ function spansOf(routes: readonly Route[]): Span[] {
 }
 
 /** The spans of one table, without gaps from the first address to the last. */
-function spansOfTable(routes: readonly Route[]): Span[] {
+function spansOfTable(routes: readonly Ipv4Route[]): Span[] {
   const sorted = routes.toSorted((a, b) => a.to - b.to || a.bits - b.bits || b.metric - a.metric);
   const spans: Span[] = [];
   const open: Span[] = [{ start: 0, end: END, route: undefined }];

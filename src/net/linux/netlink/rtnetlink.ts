@@ -18,7 +18,7 @@ import { AF_INET, AF_INET6 } from "../ffi/libc.ts";
 import {
   decodeMessages,
   DUMP,
-  HEADER,
+  HEADER_SIZE,
   type NetlinkFields,
   netlinkRequest,
   TYPE,
@@ -76,7 +76,7 @@ export interface NetworkInterface {
 }
 
 /** An IPv4 route, from an RTM_NEWROUTE message. */
-export interface Route {
+export interface Ipv4Route {
   /** First address of the destination, and its prefix length. */
   readonly to: number;
   readonly bits: number;
@@ -125,7 +125,7 @@ export interface RoutingRule {
 /** A reply, or an error number; `"done"` ends a list. */
 export type RtnetlinkReply =
   | { readonly link: NetworkInterface }
-  | { readonly route: Route }
+  | { readonly route: Ipv4Route }
   | { readonly neighbour: ArpNeighbour }
   | { readonly neighbours: NeighbourTable }
   | { readonly rule: RoutingRule }
@@ -191,26 +191,30 @@ function decodeReply(fields: NetlinkFields): RtnetlinkReply | undefined {
     case DONE:
       return "done";
     case ERROR:
-      return { errno: -fields.i32(HEADER, "error") };
+      return { errno: -fields.i32(HEADER_SIZE, "error") };
     case NEW_LINK:
       return { link: decodeLink(fields) };
     case NEW_ROUTE:
-      return fields.u8(HEADER, "family") === AF_INET ? { route: decodeRoute(fields) } : undefined;
+      return fields.u8(HEADER_SIZE, "family") === AF_INET
+        ? { route: decodeRoute(fields) }
+        : undefined;
     case NEW_NEIGHBOUR:
       return { neighbour: decodeNeighbour(fields) };
     case NEW_NEIGHBOUR_TABLE:
       return decodeNeighbourTable(fields);
     case NEW_RULE:
-      return fields.u8(HEADER, "family") === AF_INET ? { rule: decodeRule(fields) } : undefined;
+      return fields.u8(HEADER_SIZE, "family") === AF_INET
+        ? { rule: decodeRule(fields) }
+        : undefined;
   }
 }
 
 function decodeLink(fields: NetlinkFields): NetworkInterface {
-  const flags = fields.u32(HEADER + 8, "flags");
-  const attributes = fields.attributes(HEADER + 16);
+  const flags = fields.u32(HEADER_SIZE + 8, "flags");
+  const attributes = fields.attributes(HEADER_SIZE + 16);
   return {
-    type: fields.u16(HEADER + 2, "hardware"),
-    index: fields.u32(HEADER + 4, "index"),
+    type: fields.u16(HEADER_SIZE + 2, "hardware"),
+    index: fields.u32(HEADER_SIZE + 4, "index"),
     isUp: (flags & 1) !== 0,
     isLoopback: (flags & 8) !== 0,
     isPointToPoint: (flags & 0x10) !== 0,
@@ -226,18 +230,18 @@ function text(fields: NetlinkFields | undefined): string {
   return fields === undefined ? "" : new TextDecoder().decode(fields.bytes).replace(/\0.*/s, "");
 }
 
-function decodeRoute(fields: NetlinkFields): Route {
-  const attributes = fields.attributes(HEADER + 12);
+function decodeRoute(fields: NetlinkFields): Ipv4Route {
+  const attributes = fields.attributes(HEADER_SIZE + 12);
   const address = (type: number) => attributes.get(type)?.u32be(0, "address");
-  const bits = fields.u8(HEADER + 1, "bits");
-  if (bits > 32) throw new Malformed(`a route of ${bits} bits`, fields.at + HEADER + 1);
+  const bits = fields.u8(HEADER_SIZE + 1, "bits");
+  if (bits > 32) throw new Malformed(`a route of ${bits} bits`, fields.at + HEADER_SIZE + 1);
   return {
     bits,
     to: address(ROUTE_TO) ?? 0,
-    service: fields.u8(HEADER + 3, "service"),
-    type: fields.u8(HEADER + 7, "type"),
-    isDead: (fields.u32(HEADER + 8, "flags") & 1) !== 0,
-    table: attributes.get(ROUTE_TABLE)?.u32(0, "table") ?? fields.u8(HEADER + 4, "table"),
+    service: fields.u8(HEADER_SIZE + 3, "service"),
+    type: fields.u8(HEADER_SIZE + 7, "type"),
+    isDead: (fields.u32(HEADER_SIZE + 8, "flags") & 1) !== 0,
+    table: attributes.get(ROUTE_TABLE)?.u32(0, "table") ?? fields.u8(HEADER_SIZE + 4, "table"),
     metric: attributes.get(ROUTE_METRIC)?.u32(0, "metric") ?? 0,
     interface: attributes.get(ROUTE_INTERFACE)?.u32(0, "interface") ?? 0,
     gateway: address(ROUTE_GATEWAY),
@@ -250,10 +254,10 @@ function decodeRoute(fields: NetlinkFields): Route {
 const USED = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
 
 function decodeNeighbour(fields: NetlinkFields): ArpNeighbour {
-  const attributes = fields.attributes(HEADER + 12);
-  const isUsed = (fields.u16(HEADER + 8, "state") & USED) !== 0;
+  const attributes = fields.attributes(HEADER_SIZE + 12);
+  const isUsed = (fields.u16(HEADER_SIZE + 8, "state") & USED) !== 0;
   return {
-    interface: fields.u32(HEADER + 4, "interface"),
+    interface: fields.u32(HEADER_SIZE + 4, "interface"),
     address: attributes.get(NEIGHBOUR_ADDRESS)?.u32be(0, "address") ?? 0,
     mac: isUsed ? attributes.get(NEIGHBOUR_MAC)?.bytes.slice() : undefined,
   };
@@ -261,7 +265,7 @@ function decodeNeighbour(fields: NetlinkFields): ArpNeighbour {
 
 /** A second message of each table, with the settings of one interface, has none of these attributes. */
 function decodeNeighbourTable(fields: NetlinkFields): RtnetlinkReply | undefined {
-  const attributes = fields.attributes(HEADER + 4);
+  const attributes = fields.attributes(HEADER_SIZE + 4);
   const capacity = attributes.get(TABLE_CAPACITY)?.u32(0, "capacity");
   const entries = attributes.get(TABLE_STATE)?.u32(4, "entries");
   const added = attributes.get(TABLE_STATISTICS)?.u32(0, "added");
@@ -277,14 +281,14 @@ const RULE_USUAL = new Set([RULE_PRIORITY, RULE_TABLE, 14, 21]);
 const SUPPRESSES_NONE = 0xffff_ffff;
 
 function decodeRule(fields: NetlinkFields): RoutingRule {
-  const attributes = fields.attributes(HEADER + 12);
-  const bits = [1, 2, 3].map((at) => fields.u8(HEADER + at, "bits"));
-  const isTable = fields.u8(HEADER + 7, "action") === 1;
+  const attributes = fields.attributes(HEADER_SIZE + 12);
+  const bits = [1, 2, 3].map((at) => fields.u8(HEADER_SIZE + at, "bits"));
+  const isTable = fields.u8(HEADER_SIZE + 7, "action") === 1;
   const suppressed = attributes.get(14)?.u32(0, "prefix") ?? SUPPRESSES_NONE;
-  const isInverted = (fields.u32(HEADER + 8, "flags") & 2) !== 0;
+  const isInverted = (fields.u32(HEADER_SIZE + 8, "flags") & 2) !== 0;
   return {
     priority: attributes.get(RULE_PRIORITY)?.u32(0, "priority") ?? 0,
-    table: attributes.get(RULE_TABLE)?.u32(0, "table") ?? fields.u8(HEADER + 4, "table"),
+    table: attributes.get(RULE_TABLE)?.u32(0, "table") ?? fields.u8(HEADER_SIZE + 4, "table"),
     isForAll: isTable && !isInverted && suppressed === SUPPRESSES_NONE &&
       bits.every((one) => one === 0) &&
       [...attributes.keys()].every((type) => RULE_USUAL.has(type)),

@@ -115,11 +115,11 @@ export const DEPTH = 64;
  * 0 is set when any other is. A counter is set to 0 when it is read. The last counter is also for
  * all higher error numbers.
  */
-export const REFUSALS = JOBS + DEPTH * JOB;
+export const REFUSAL_COUNTERS = JOBS + DEPTH * JOB;
 /** Number of counters of errors. */
 export const ERRNOS = 256;
-/** See {@linkcode REFUSALS}. */
-export const WAITS = REFUSALS + ERRNOS;
+/** See {@linkcode REFUSAL_COUNTERS}. */
+export const WAITS = REFUSAL_COUNTERS + ERRNOS;
 /** Templates, each with the offsets of token and time, its length, and {@linkcode FORM}. */
 const TEMPLATES = WAITS + ERRNOS;
 /** Maximum number of templates. */
@@ -173,11 +173,11 @@ export function microseconds(): number {
 }
 
 /** Index of the first word of a job. */
-export function placeOf(job: number): number {
+export function jobAt(job: number): number {
   return JOBS + (job & DEPTH - 1) * JOB;
 }
 
 /** Index of the first target of a job, or of the first position that was left out. */
-export function targetsOf(job: number): number {
+export function jobTargetsAt(job: number): number {
   return TARGETS + (job & DEPTH - 1) * MAX_WORDS;
 }

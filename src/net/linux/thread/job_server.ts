@@ -10,12 +10,12 @@ import {
   type ArrivedTargets,
   AT,
   ERRNOS,
+  jobAt,
+  jobTargetsAt,
   KIND,
   microseconds,
-  placeOf,
-  REFUSALS,
+  REFUSAL_COUNTERS,
   SEND_METHODS,
-  targetsOf,
   WAITS,
   WORD,
 } from "./job_memory.ts";
@@ -49,7 +49,7 @@ export class JobServer {
   readonly #report: JobReport = {
     refuse: (errno) => {
       this.#refused++;
-      this.#count(REFUSALS, errno);
+      this.#count(REFUSAL_COUNTERS, errno);
     },
     wait: (errno) => {
       this.#count(WAITS, errno);
@@ -61,7 +61,7 @@ export class JobServer {
       this.#errno = errno;
     },
     leave: (offset) => {
-      this.#words[targetsOf(this.#done) + this.#left++] = offset;
+      this.#words[jobTargetsAt(this.#done) + this.#left++] = offset;
     },
     visit: (count) => {
       this.#visited += count;
@@ -95,7 +95,7 @@ export class JobServer {
         Atomics.store(words, AT.workerSleeps, 0);
         continue;
       }
-      const kind = words[placeOf(this.#done) + WORD.kind];
+      const kind = words[jobAt(this.#done) + WORD.kind];
       if (kind === KIND.end) return "end";
       if (kind !== KIND.message) this.#run(work);
       this.#done = this.#done + 1 | 0;
@@ -109,7 +109,7 @@ export class JobServer {
 
   #run(work: SendJobHandler): void {
     const words = this.#words;
-    const place = placeOf(this.#done);
+    const place = jobAt(this.#done);
     this.#refused =
       this.#errno =
       this.#left =
@@ -125,7 +125,7 @@ export class JobServer {
 
   #job(number: number): ArrivedTargets | ArrivedBlock {
     const words = this.#words;
-    const place = placeOf(number);
+    const place = jobAt(number);
     const since = microseconds() + words[AT.ahead] - words[place + WORD.submittedAt] | 0;
     const waited = Math.max(0, since);
     const count = words[place + WORD.count];
@@ -140,7 +140,7 @@ export class JobServer {
       template: words[place + WORD.template],
       count,
       port: words[place + WORD.port],
-      at: targetsOf(number),
+      at: jobTargetsAt(number),
       waited,
     };
   }

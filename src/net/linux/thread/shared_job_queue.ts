@@ -12,13 +12,13 @@ import {
   BYTES_OF_QUEUE,
   DEPTH,
   ERRNOS,
+  jobAt,
+  jobTargetsAt,
   KIND,
   microseconds,
-  placeOf,
-  REFUSALS,
+  REFUSAL_COUNTERS,
   SEND_METHODS,
   type SendJob,
-  targetsOf,
   WAITS,
   WORD,
   writeTemplate,
@@ -93,7 +93,7 @@ export class SharedJobQueue {
       words[place + WORD.method] = SEND_METHODS.indexOf(method);
       words[place + WORD.template] = this.#numberOf(targets.template);
       words[place + WORD.port] = port;
-      words.set(targets.words.subarray(0, targets.length * targets.size), targetsOf(number));
+      words.set(targets.words.subarray(0, targets.length * targets.size), jobTargetsAt(number));
     });
     return sent;
   }
@@ -132,7 +132,7 @@ export class SharedJobQueue {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches are pending`);
       const number = this.#words[AT.submitted];
-      const place = placeOf(number);
+      const place = jobAt(number);
       write(place, number);
       this.#words[place + WORD.submittedAt] = microseconds();
       this.#announce(number);
@@ -186,11 +186,11 @@ export class SharedJobQueue {
 
   #settle({ number, errors, resolve, reject }: OpenJob): void {
     const words = this.#words;
-    const place = placeOf(number);
-    if (words[place + WORD.refused] > 0) this.#read(REFUSALS, errors.send);
+    const place = jobAt(number);
+    if (words[place + WORD.refused] > 0) this.#read(REFUSAL_COUNTERS, errors.send);
     const errno = words[place + WORD.errno];
     if (errno !== 0) return reject(interfaceError(errno));
-    const at = targetsOf(number);
+    const at = jobTargetsAt(number);
     resolve({
       sent: words[place + WORD.taken],
       left: words.slice(at, at + words[place + WORD.left]),
@@ -219,7 +219,7 @@ export class SharedJobQueue {
 
   #tell(kind: number): void {
     const number = this.#words[AT.submitted];
-    this.#words[placeOf(number) + WORD.kind] = kind;
+    this.#words[jobAt(number) + WORD.kind] = kind;
     this.#announce(number);
   }
 

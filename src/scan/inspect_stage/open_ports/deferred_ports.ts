@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Endpoint, endpointKey, endpointOf } from "../../../core/address.ts";
+import { type Endpoint, endpointKey, endpointOfKey } from "../../../core/address.ts";
 
 /** Default maximum number of ports. */
 const MAX_DEFERRED = 1_048_576;
@@ -103,7 +103,7 @@ export class DeferredPorts {
       groups.delete(name!);
       const { keys, protocols } = group;
       const i = this.#tried++ % keys.length;
-      const port = { endpoint: endpointOf(keys[i]), protocol: protocols[i] };
+      const port = { endpoint: endpointOfKey(keys[i]), protocol: protocols[i] };
       const isFree = !isBusy(port.endpoint);
       if (isFree) {
         this.#size--;

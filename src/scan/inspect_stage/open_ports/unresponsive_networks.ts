@@ -6,7 +6,7 @@
  */
 import { type Address, formatAddress } from "../../../core/address.ts";
 import { count } from "../../../sweep/flooding_hosts.ts";
-import { networkOf, startOf } from "../../../targets/parts.ts";
+import { networkOf, networkStart } from "../../../targets/parts.ts";
 
 /** Number of queries without a reply, and without a valid one between them, that make a network unresponsive. */
 const LIMIT = 16;
@@ -62,5 +62,5 @@ export class UnresponsiveNetworks {
 /** The names of the network and of the host of an address: `10.1.2.0/24`, `10.1.2.3`. */
 function namesOf(address: Address): [network: string, host: string] {
   const bits = typeof address === "number" ? 24 : 48;
-  return [`${formatAddress(startOf(networkOf(address)))}/${bits}`, formatAddress(address)];
+  return [`${formatAddress(networkStart(networkOf(address)))}/${bits}`, formatAddress(address)];
 }

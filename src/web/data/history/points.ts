@@ -4,9 +4,10 @@
  *
  * @module
  */
+import type { Period } from "../../../store/uptime/rollup_hours.ts";
 import type { HeldState, SeenState, Uptime } from "../../../store/uptime/uptime_of_polls.ts";
 import type { HistoryPoint } from "../../queries/dashboard_data.ts";
-import { gapsOf, type Period } from "./watched_periods.ts";
+import { gapsOf } from "./watched_periods.ts";
 
 /** An observation of a server. */
 export interface Observed extends SeenState {

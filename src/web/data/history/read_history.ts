@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../../core/quantities.ts";
 import {
   type Database,
   type Row,
@@ -10,10 +11,9 @@ import {
   type Value,
 } from "../../../store/database/database.ts";
 import {
-  DAY_MS,
-  HOUR_MS,
+  type Period,
+  periodStart,
   readState,
-  startOf,
   VALID_MS,
 } from "../../../store/uptime/rollup_hours.ts";
 import { optOutsOf } from "../../../store/uptime/rollup_rows.ts";
@@ -33,7 +33,7 @@ import {
 } from "../../../store/uptime/uptime_queries.ts";
 import type { History, HistoryPoint } from "../../queries/dashboard_data.ts";
 import { changePoints, type Observed, type ObservedStep, stepPoints } from "./points.ts";
-import { daysOf, type Period, spansOf, unwatchedIn } from "./watched_periods.ts";
+import { overlappedDays, spansOf, unwatchedIn } from "./watched_periods.ts";
 
 /** A period with at most this number of changes has a point for each. */
 const MAX_RAW = 500;
@@ -66,7 +66,7 @@ export async function readHistory(
   least = 0,
 ): Promise<History> {
   const period = { from, to };
-  const spans = await spansOf(database, id, daysOf(period));
+  const spans = await spansOf(database, id, overlappedDays(period));
   const optedOutAt = (await optOutsOf(database, [id])).get(id);
   const unwatched = await unwatchedIn(database, id, period, spans, optedOutAt);
   const { sealedUntil } = await readState(database);
@@ -247,11 +247,11 @@ async function rolledUp(
   const { sealedUntil } = await readState(database);
   // Of a day whose hours a prune removed, the means of the whole day are left; its most players may be
   // outside the period.
-  const cut = [...new Set([from, to].map((at) => startOf(at, DAY_MS)))].filter((day) =>
+  const cut = [...new Set([from, to].map((at) => periodStart(at, DAY_MS)))].filter((day) =>
     day < Math.min(to, sealedUntil) && (day < from || day + DAY_MS > to)
   );
   const points = (await uptimePoints(database, id, from, to))
-    .filter(({ at }) => !cut.includes(startOf(at, DAY_MS)));
+    .filter(({ at }) => !cut.includes(periodStart(at, DAY_MS)));
   for (const day of cut) {
     const whole = await uptimePoints(database, id, day, day + DAY_MS);
     points.push(...whole.map((point) => ({ ...point, playersMax: null })));
@@ -262,7 +262,7 @@ async function rolledUp(
 function stepsOf(points: readonly UptimePoint[], step: number): Map<number, Uptime> {
   const steps = new Map<number, Uptime>();
   for (const point of points) {
-    const start = startOf(point.at, step);
+    const start = periodStart(point.at, step);
     steps.set(start, addUptime(steps.get(start) ?? UNWATCHED, point));
   }
   return steps;

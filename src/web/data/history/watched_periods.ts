@@ -3,12 +3,12 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../../core/quantities.ts";
 import { type Database, timeParameter } from "../../../store/database/database.ts";
 import {
-  DAY_MS,
-  HOUR_MS,
+  type Period,
+  periodStart,
   readState,
-  startOf,
   timeList,
   VALID_MS,
 } from "../../../store/uptime/rollup_hours.ts";
@@ -20,14 +20,6 @@ import {
   uptimeOfSteps,
 } from "../../../store/uptime/uptime_of_polls.ts";
 import { uptimePoints } from "../../../store/uptime/uptime_queries.ts";
-
-/** A period of time, Unix milliseconds. */
-export interface Period {
-  /** Start. */
-  readonly from: number;
-  /** End. */
-  readonly to: number;
-}
 
 /** The spans of watches that observed a server, as far as they are still known, in their order. */
 export async function spansOf(
@@ -62,15 +54,15 @@ export async function unwatchedIn(
   spans: readonly StoredSpan[],
   optedOutAt?: number,
 ): Promise<Period[]> {
-  const days = daysOf(period);
+  const days = overlappedDays(period);
   const observed = await thinnedObservations(database, id, days, spans);
   const states = heldStates(observed, spans, days.from, days.to, optedOutAt);
   return gapsOf(period, [...states, ...await sealedIn(database, id, days, states)]);
 }
 
 /** The days (UTC) that overlap a period. */
-export function daysOf({ from, to }: Period): Period {
-  return { from: startOf(from, DAY_MS), to: startOf(to + DAY_MS - 1, DAY_MS) };
+export function overlappedDays({ from, to }: Period): Period {
+  return { from: periodStart(from, DAY_MS), to: periodStart(to + DAY_MS - 1, DAY_MS) };
 }
 
 /**

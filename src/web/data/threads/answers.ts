@@ -8,8 +8,8 @@ import { CachedServerIndex } from "../../server_index/cached_server_index.ts";
 import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { type DashboardData, DataError, type DataTrouble } from "../../queries/dashboard_data.ts";
 import type { DatabaseAccess, DatabasePlace } from "../database_access.ts";
-import { dataOf } from "../database_reader.ts";
-import type { PlaceLookup } from "../../../app/geoip/places.ts";
+import { dashboardDataOf } from "../database_reader.ts";
+import type { GeoipLookup } from "../../../app/geoip/places.ts";
 import { ScannedSpace } from "../scanned_space.ts";
 
 /** The names of the questions. */
@@ -61,7 +61,7 @@ export interface SentError {
 export const READY = "ready";
 
 /** The answer to a question. */
-export type Answer =
+export type ThreadAnswer =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: SentError };
 
@@ -83,7 +83,7 @@ export class Answerer {
   readonly #space = new ScannedSpace();
   #serverIndex: CachedServerIndex | undefined;
 
-  constructor(private readonly access: DatabaseAccess, private readonly places: PlaceLookup) {}
+  constructor(private readonly access: DatabaseAccess, private readonly places: GeoipLookup) {}
 
   /** Uses a server index from now on; `undefined`: there is none. */
   useServerIndex(memory: ServerIndexMemory | undefined): void {
@@ -91,13 +91,13 @@ export class Answerer {
   }
 
   /** Answers a question. */
-  async answer({ id, method, values }: Question): Promise<Answer> {
+  async answer({ id, method, values }: Question): Promise<ThreadAnswer> {
     try {
       const result = await this.access.read(async (database, identity) => {
         const serverIndex = this.#serverIndex?.identity === identity
           ? this.#serverIndex
           : undefined;
-        const data = dataOf(database, { serverIndex, space: this.#space }, this.places);
+        const data = dashboardDataOf(database, { serverIndex, space: this.#space }, this.places);
         return await (data[method] as (...values: readonly unknown[]) => Promise<unknown>)(
           ...values,
         );

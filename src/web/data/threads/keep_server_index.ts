@@ -10,7 +10,7 @@ import { DatabaseIndex } from "../../server_index/update_from_database.ts";
 import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { DataError } from "../../queries/dashboard_data.ts";
 import type { DatabaseAccess } from "../database_access.ts";
-import type { PlaceLookup } from "../../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../../app/geoip/places.ts";
 
 /** Pause between two reads of changes, milliseconds. */
 export const CHANGES_MS = 1000;
@@ -27,7 +27,7 @@ const REST = 20;
 /** What keeping a server index needs. */
 export interface ServerIndexKeeping {
   readonly access: DatabaseAccess;
-  readonly places: PlaceLookup;
+  readonly places: GeoipLookup;
   readonly clock: Clock;
   /**
    * Receives the memory of each new server index, and `undefined` when the last one is no longer

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../../net/clock.ts";
 import type { ServerIndexMemory } from "../../server_index/server_index.ts";
-import { type Answer, type Question, receivedError, type ThreadMessage } from "./answers.ts";
+import { type Question, receivedError, type ThreadAnswer, type ThreadMessage } from "./answers.ts";
 import { DataError } from "../../queries/dashboard_data.ts";
 import { SLOW } from "../database_access.ts";
 
@@ -18,7 +18,7 @@ export interface Thread {
 /** What a thread calls. */
 export interface ThreadEvents {
   /** It has answered its question. */
-  readonly onAnswer: (answer: Answer) => void;
+  readonly onAnswer: (answer: ThreadAnswer) => void;
   /** It has ended by itself. */
   readonly onFailure: (error: Error) => void;
 }
@@ -129,7 +129,7 @@ export class ThreadPool implements Disposable {
     settle();
   }
 
-  #onAnswer(thread: Thread, answer: Answer): void {
+  #onAnswer(thread: Thread, answer: ThreadAnswer): void {
     const pending = this.#threads.get(thread);
     if (pending?.question.id !== answer.id) return; // of a thread that was ended
     this.#threads.set(thread, undefined);

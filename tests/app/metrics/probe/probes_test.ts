@@ -9,7 +9,7 @@ import {
   type ProbesOptions,
 } from "../../../../src/app/metrics/probe/probes.ts";
 import { areLoopback, familiesOfTargets } from "../../../../src/app/metrics/probe/probe_targets.ts";
-import { ServerInfo } from "../../../../src/app/metrics/server_info.ts";
+import { ServerInfoSeries } from "../../../../src/app/metrics/server_info.ts";
 import { type Address, formatEndpoint, parseEndpoint } from "../../../../src/core/address.ts";
 import { emptyRecord } from "../../../../src/core/record.ts";
 import { audit } from "../../../../src/fleet/judge/audit.ts";
@@ -105,7 +105,7 @@ function valueOf(page: string, name: string): string | undefined {
 }
 
 Deno.test("a probe of a watched server reports what the server replied", async () => {
-  const { get, run } = await bench({ more: { info: new ServerInfo() } });
+  const { get, run } = await bench({ more: { info: new ServerInfoSeries() } });
   const { status, text } = await run(() => get(`target=${WATCHED}`));
   assertEquals(status, 200);
   assertEquals(

@@ -6,8 +6,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { formatLeaseValue, type LeaseValue } from "../../../../src/campaign/lease_value.ts";
 import {
+  LEASE_BUCKET,
   leaseKey,
-  LEASES,
   RESULTS,
   resultSubject,
   taskConsumer,
@@ -65,7 +65,7 @@ async function queued({ jsm }: Broker): Promise<number[]> {
 
 /** Writes the lease of a part, as a worker does. */
 async function writeLease(broker: Broker, part: number, more: Partial<LeaseValue>) {
-  const bucket = await broker.bucket(LEASES);
+  const bucket = await broker.bucket(LEASE_BUCKET);
   const counters = { sent: 10, replies: 3, found: 2, position: 50, total: 100 };
   const marks = { udp: { pass: 1, position: 7 }, tcp: { pass: 1, position: 0 } };
   const value: LeaseValue = {
@@ -261,7 +261,7 @@ natsTest("retry queues the poisoned parts alone, once, and a second one complete
   });
   assertStringIncludes((await run("retry", "lab")).stderr, "has 2 parts queued again");
   assertEquals(await queued(broker), [2, 4]);
-  const { value } = (await (await broker.bucket(LEASES)).get(leaseKey("lab", 2)))!;
+  const { value } = (await (await broker.bucket(LEASE_BUCKET)).get(leaseKey("lab", 2)))!;
   const { state, tries, retries, why, marks } = JSON.parse(new TextDecoder().decode(value));
   assertEquals([state, tries, retries, why, marks.udp.position], ["released", 0, 1, undefined, 7]);
   await run("retry", "lab");
@@ -359,7 +359,7 @@ natsTest("a campaign is removed when workers and collectors are through with it"
   const left = objects((await run("list", "--json")).stdout);
   assertEquals(left.map(({ name }) => name), ["lab-2"]);
   assertEquals(await queued(broker), [1]);
-  const leases = await broker.bucket(LEASES);
+  const leases = await broker.bucket(LEASE_BUCKET);
   assertEquals(await leases.get(leaseKey("lab", 1)), null);
   // The name is free again, and a worker that was late does not end its parts.
   await writeLease(broker, 2, { state: "cancelled" });

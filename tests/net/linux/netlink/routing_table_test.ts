@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { mix } from "../../../../src/core/bits.ts";
 import { Endpoints } from "../../../../src/core/endpoints.ts";
-import type { Route, RoutingRule } from "../../../../src/net/linux/netlink/rtnetlink.ts";
+import type { Ipv4Route, RoutingRule } from "../../../../src/net/linux/netlink/rtnetlink.ts";
 import {
   AddressesBehindGateway,
   areDefaultRules,
@@ -11,7 +11,7 @@ import {
 
 const GATEWAY = 0x0a0900fe;
 
-function route(to: number, bits: number, change: Partial<Route> = {}): Route {
+function route(to: number, bits: number, change: Partial<Ipv4Route> = {}): Ipv4Route {
   return {
     to,
     bits,
@@ -28,13 +28,13 @@ function route(to: number, bits: number, change: Partial<Route> = {}): Route {
   };
 }
 
-const via = (to: number, bits: number, change: Partial<Route> = {}) =>
+const via = (to: number, bits: number, change: Partial<Ipv4Route> = {}) =>
   route(to, bits, { gateway: GATEWAY, ...change });
 const own = (to: number, bits: number) => route(to, bits, { table: 255, type: 2, interface: 1 });
 const ALL = [{ start: 0, end: 2 ** 32 }];
 
 /** The route of an address, by a linear search. */
-function lookUp(routes: readonly Route[], address: number): Route | undefined {
+function lookUp(routes: readonly Ipv4Route[], address: number): Ipv4Route | undefined {
   for (const table of [255, 254]) {
     const fitting = routes.filter((one) =>
       one.table === table && !one.isDead && one.service === 0 &&

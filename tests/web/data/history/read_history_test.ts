@@ -3,7 +3,8 @@
  * src/web/data/history/watched_periods.ts: steps, and days that were pruned.
  */
 import { assertEquals } from "@std/assert";
-import { DAY_MS, HOUR_MS } from "../../../../src/store/uptime/rollup_hours.ts";
+
+import { DAY_MS, HOUR_MS } from "../../../../src/core/quantities.ts";
 import { readHistory } from "../../../../src/web/data/history/read_history.ts";
 import { timeParameter } from "../../../../src/store/database/database.ts";
 import { Store } from "../../../../src/store/store.ts";

@@ -3,11 +3,12 @@
  * with servers that do not change: values hold while a watch watches, and no longer.
  */
 import { assertEquals } from "@std/assert";
+import { DAY_MS, HOUR_MS } from "../../../../src/core/quantities.ts";
 import { type Database, timeParameter } from "../../../../src/store/database/database.ts";
 import { downsampleCutoffs, downsampleObservations } from "../../../../src/store/downsample.ts";
 import { identityOf } from "../../../../src/store/rows/identity.ts";
 import { Store } from "../../../../src/store/store.ts";
-import { DAY_MS, HOUR_MS } from "../../../../src/store/uptime/rollup_hours.ts";
+
 import { rollUp } from "../../../../src/store/uptime/roll_up.ts";
 import { lastWatched, removeHours, sealHours } from "../../../../src/store/uptime/seal_hours.ts";
 import { hourPoints, uptimePoints } from "../../../../src/store/uptime/uptime_queries.ts";

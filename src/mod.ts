@@ -3,7 +3,20 @@
  *
  * @module
  */
-export type { EngineChoice } from "./app/settings/engine_names.ts";
+export type { EngineChoice } from "./app/settings/mod.ts";
+export {
+  type CommonOptions,
+  type InquiryOptions,
+  lan,
+  type LanOptions,
+  query,
+  type QueryOptions,
+  scan,
+  type ScanOptions,
+  type ScanOrWatchOptions,
+  watch,
+  type WatchOptions,
+} from "./library/mod.ts";
 export { InputError, ShortageError } from "./core/errors.ts";
 export {
   type Facts,
@@ -17,15 +30,6 @@ export {
 } from "./core/record.ts";
 export { type JsonSchema, recordSchema } from "./core/schema.ts";
 export type {
-  CommonOptions,
-  InquiryOptions,
-  ScanOrWatchOptions,
-} from "./library/common_options.ts";
-export { lan, type LanOptions } from "./library/lan.ts";
-export { query, type QueryOptions } from "./library/query.ts";
-export { scan } from "./library/scan.ts";
-export { watch } from "./library/watch.ts";
-export type {
   ColumnChange,
   EventBody,
   EventSubject,
@@ -36,5 +40,3 @@ export type {
   WatchEvent,
   WatchEventBase,
 } from "./store/events/watch_event.ts";
-export type { ScanOptions } from "./library/scan_options.ts";
-export type { WatchOptions } from "./library/watch_options.ts";

@@ -16,7 +16,15 @@ function folderOf(path: string): string {
 
 const TEXTS = await readModules();
 const GRAPH = graphOf(TEXTS);
-const SOURCES = [...TEXTS.keys()].filter((path) => path.startsWith("src/"));
+/** Whether a source has no code of its own: the `mod.ts` of a folder exports what others declare. */
+function onlyExports(text: string): boolean {
+  return !/\S/.test(
+    text.replace(/\/\*\*[\s\S]*?\*\//g, "")
+      .replace(/^export (?:type )?(?:\*|\{[^}]*\}) from "[^"]+";$/gm, ""),
+  );
+}
+const SOURCES = [...TEXTS].filter(([path, text]) => path.startsWith("src/") && !onlyExports(text))
+  .map(([path]) => path);
 const TESTS = [...TEXTS.keys()].filter((path) => /^tests\/.*_test\.ts$/.test(path));
 /** The sources in the first comment of each test. */
 const NAMED = new Map(TESTS.map((test) => [test, pathsNamed(TEXTS.get(test)!)]));
@@ -54,6 +62,8 @@ Deno.test("the rule about tests finds violations", () => {
   assertEquals(pathsNamed("/** Of src/a/b.ts and `src/c/`. */"), ["src/a/b.ts", "src/c/"]);
   assertEquals(pathsNamed("const a = 1;\n/** src/a/b.ts */"), []);
   assertEquals(folderOf("src/a/b.ts"), "src/a/");
+  assertEquals(onlyExports('/** A. */\nexport {\n  a,\n  type B,\n} from "./c.ts";\n'), true);
+  assertEquals(onlyExports('export { a } from "./c.ts";\nexport const d = 1;\n'), false);
   const text =
     'import { a } from "../b.ts";\nnew URL("./w.ts", import.meta.url);\n * import "./x.ts";';
   assertEquals(loads("src/a/c.ts", text), ["src/b.ts", "src/a/w.ts"]);

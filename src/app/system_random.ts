@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { uuidv7 } from "../scan/setup/scan_id.ts";
+import { uuidv7 } from "../store/rows/uuid.ts";
 
 /** Maximum of the counter in the ids of one millisecond: 12 bits. */
 const MAX_COUNT = 0xfff;

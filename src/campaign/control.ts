@@ -14,7 +14,7 @@ import {
 } from "../core/checked_json.ts";
 import { InputError } from "../core/errors.ts";
 import { systemClock } from "../net/clock.ts";
-import type { OptOutSource } from "../net/network.ts";
+import type { OptOutSource } from "../net/mod.ts";
 import { readEntry, type ReportSkipped } from "./entries.ts";
 import { FollowedBucket } from "./followed_bucket.ts";
 import {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../net/clock.ts";
-import type { SendGate } from "../net/send_gate.ts";
+import type { SendGate } from "../net/mod.ts";
 
 /** A time by both clocks, milliseconds. */
 export interface Moment {

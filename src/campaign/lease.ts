@@ -7,7 +7,7 @@
  */
 import { FieldError } from "../core/checked_json.ts";
 import { type Clock, sleep } from "../net/clock.ts";
-import type { SendGate } from "../net/send_gate.ts";
+import type { SendGate } from "../net/mod.ts";
 import type { Control } from "./control.ts";
 import { Fence, type Moment, momentOf } from "./fence.ts";
 import {

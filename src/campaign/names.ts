@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { CAMPAIGN_NAME, MAX_PARTS } from "../app/options/groups/campaign.ts";
+import { CAMPAIGN_NAME, MAX_PARTS } from "../app/options/mod.ts";
 import type { Address } from "../core/address.ts";
 
 export { CAMPAIGN_NAME, MAX_PARTS };

@@ -3,15 +3,18 @@
  *
  * @module
  */
-import type { OptionsOf } from "../app/options/option_table.ts";
-import { readOptions } from "../app/options/read_options.ts";
-import { readTextFiles } from "../app/scan/locate_targets.ts";
-import type { ScanContext, ScanRequest } from "../app/scan/read_scan.ts";
-import { scanChoice, type ScanCommandOptions } from "../app/scan/scan_choice.ts";
-import { randomSeed } from "../app/system_random.ts";
-import { findExclusions } from "../app/targets/find_targets.ts";
-import type { Lookups } from "../app/names/name_lookup.ts";
-import type { Marks } from "../scan/setup/low_water_mark.ts";
+import { type OptionsOf, readOptions } from "../app/options/mod.ts";
+import {
+  readTextFiles,
+  scanChoice,
+  type ScanCommandOptions,
+  type ScanContext,
+  type ScanRequest,
+} from "../app/scan/mod.ts";
+import { randomSeed } from "../app/mod.ts";
+import { findExclusions } from "../app/targets/mod.ts";
+import type { Lookups } from "../app/names/mod.ts";
+import type { Marks } from "../scan/mod.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Spec } from "./spec.ts";
 

@@ -17,7 +17,7 @@ import {
 } from "../core/checked_json.ts";
 import { InputError } from "../core/errors.ts";
 import { ATTACHMENTS, FIELDS, type RecordWithAttachments } from "../core/record.ts";
-import { spillLine } from "../store/spill_file.ts";
+import { spillLine } from "../store/mod.ts";
 import { parseTarget } from "../targets/parse.ts";
 import type { PartCounters } from "./lease_value.ts";
 

@@ -4,14 +4,14 @@
  *
  * @module
  */
-import type { Option } from "../app/options/option.ts";
-import { optionsOf } from "../app/options/option_table.ts";
+import { type Option, optionsOf } from "../app/options/mod.ts";
+import { configurationOf, type PreparedScan } from "../app/scan/mod.ts";
+import { sha256 } from "../scan/mod.ts";
 import {
   type Configuration,
   formatConfiguration,
   parseConfiguration,
 } from "../app/resume/scan_configuration.ts";
-import { configurationOf, type PreparedScan } from "../app/scan/prepare_scan.ts";
 import {
   type Check,
   entriesOf,
@@ -25,7 +25,6 @@ import {
 } from "../core/checked_json.ts";
 import { InputError } from "../core/errors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import { sha256 } from "../scan/checkpoint/checkpoint_file.ts";
 import { CAMPAIGN_NAME, MAX_PARTS, SPECS } from "./names.ts";
 import { withDeadline } from "./nats/deadline.ts";
 import type { Broker } from "./nats/connection.ts";

@@ -14,16 +14,15 @@ import { WriteError } from "../sinks/sink.ts";
 import { StoreError } from "../store/database/database.ts";
 import { formatMessages, logsJson, print, reportError, reportRaw } from "./term/console.ts";
 import {
+  type CallableCommand,
   GROUPED_COMMANDS,
   isCommand,
   meantCommand,
   splitCommand,
-} from "../app/options/command_words.ts";
-import type { CallableCommand } from "../app/options/commands.ts";
+} from "../app/options/mod.ts";
+import { EXIT, Interrupted } from "../app/mod.ts";
+import { isClosedPipe } from "../app/outputs/mod.ts";
 import type { CommandCall } from "./options/command_line.ts";
-import { EXIT } from "../app/exit_codes.ts";
-import { Interrupted } from "../app/interrupt_signals.ts";
-import { isClosedPipe } from "../app/outputs/closed_pipe.ts";
 
 /** Errors that occur while a command runs, and that other arguments would not avoid. */
 const FAILURES = [WriteError, StoreError, ShortageError];
@@ -154,7 +153,7 @@ async function printHelp(
 }
 
 async function printVersion(): Promise<number> {
-  const { CONDITIONS_HERE, possibleEngines } = await import("../app/settings/engine_names.ts");
+  const { CONDITIONS_HERE, possibleEngines } = await import("../app/settings/mod.ts");
   const { version: { deno, v8 }, build: { os, arch } } = Deno;
   const engines = possibleEngines(CONDITIONS_HERE).join(", ");
   await print(

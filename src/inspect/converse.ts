@@ -6,7 +6,7 @@
 import { concat, Malformed, Truncated } from "../core/bytes.ts";
 import type { Clock } from "../net/clock.ts";
 import type { Shortage } from "../net/file_descriptors.ts";
-import type { Link } from "../net/socket.ts";
+import type { Link } from "../net/mod.ts";
 import { Closed, type Exchange, type ExchangeRequest, NoReply } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";
 

@@ -6,7 +6,7 @@
 import type { Endpoint } from "../core/address.ts";
 import { sleep } from "../net/clock.ts";
 import { openWithRetries } from "../net/file_descriptors.ts";
-import type { Link } from "../net/socket.ts";
+import type { Link } from "../net/mod.ts";
 import { isKnownFor } from "../protocols/declared_facts.ts";
 import type { ExchangeContext, Protocol } from "../protocols/protocol.ts";
 import type { Outcome } from "../core/record.ts";

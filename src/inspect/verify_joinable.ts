@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../core/address.ts";
 import { openWithRetries } from "../net/file_descriptors.ts";
-import type { Link } from "../net/socket.ts";
+import type { Link } from "../net/mod.ts";
 import type { Protocol, Statement } from "../protocols/protocol.ts";
 import { converse, type RetryLimits } from "./converse.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";

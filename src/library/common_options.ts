@@ -5,8 +5,8 @@
  * @module
  */
 import type { CallContext } from "../app/network/call_context.ts";
-import type { Command } from "../app/options/commands.ts";
-import type { Network } from "../net/network.ts";
+import type { Command } from "../app/options/mod.ts";
+import type { Network } from "../net/mod.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
 import { programNameOf } from "./given_options.ts";
 

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { connectionEnvironment } from "../app/options/connection_environment.ts";
+import { connectionEnvironment } from "../app/options/mod.ts";
+import { type ConnectionEnvironment, openStore, readStore } from "../store/mod.ts";
 import { InputError } from "../core/errors.ts";
 import type { Database } from "../store/database/database.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../store/database_location.ts";
-import { type ConnectionEnvironment, openStore, readStore } from "../store/open_store.ts";
 
 /**
  * Opens a database to read it.

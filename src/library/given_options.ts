@@ -4,11 +4,15 @@
  *
  * @module
  */
-import type { Command } from "../app/options/commands.ts";
-import { PATH_IN_VALUE } from "../app/options/path_conflicts.ts";
-import type { GivenOptions } from "../app/options/given_options.ts";
-import { camelCase, type Option, propertyName } from "../app/options/option.ts";
-import { optionsOf } from "../app/options/option_table.ts";
+import {
+  camelCase,
+  type Command,
+  type GivenOptions,
+  type Option,
+  optionsOf,
+  PATH_IN_VALUE,
+  propertyName,
+} from "../app/options/mod.ts";
 import { closestName } from "../core/closest_name.ts";
 import { InputError } from "../core/errors.ts";
 import { redactUrl } from "../core/redact.ts";

@@ -4,14 +4,13 @@
  * @module
  */
 import { discoverServers, prepareLanDiscovery } from "../app/lan/discover_servers.ts";
-import { shortageLine } from "../app/engines/send_error_lines.ts";
-import { readOptions } from "../app/options/read_options.ts";
-import { time } from "../app/options/value_types.ts";
-import { DEFAULTS } from "../app/settings/defaults.ts";
+import { shortageLine } from "../app/engines/mod.ts";
+import { readOptions, time } from "../app/options/mod.ts";
+import { DEFAULTS } from "../app/settings/mod.ts";
+import { FoundServers } from "../scan/lan/mod.ts";
 import { countOf } from "../core/quantities.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { Shortage } from "../net/file_descriptors.ts";
-import { FoundServers } from "../scan/lan/mod.ts";
 import { callContext, type CommonOptions, signalOf } from "./common_options.ts";
 import { givenOptions, wrongType } from "./given_options.ts";
 import { iterateTask, type Results } from "./iterate_task.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { locateHosts, queryEndpoints, readQuery, recordsOf } from "../app/scan/query_endpoints.ts";
+import { locateHosts, queryEndpoints, readQuery, recordsOf } from "../app/scan/mod.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { callContext, type InquiryOptions, signalOf } from "./common_options.ts";
 import { givenOptions, wrongType } from "./given_options.ts";

@@ -3,21 +3,22 @@
  *
  * @module
  */
-import { chosenProtocols } from "../app/settings/chosen_protocols.ts";
+import { chosenProtocols } from "../app/settings/mod.ts";
+import type { DatagramSocket, Dialer } from "../net/mod.ts";
+import {
+  type Marks,
+  newState,
+  runSetup,
+  type ScanControls,
+  type ScanEnd,
+  type ScanInterviews,
+  type ScanLimits,
+  START,
+} from "../scan/mod.ts";
 import type { Address, Endpoint } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
-import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { PROTOCOLS, USUAL_PROTOCOLS } from "../protocols/list.ts";
 import { usualPorts } from "../protocols/usual_ports.ts";
-import { type Marks, START } from "../scan/setup/low_water_mark.ts";
-import { runSetup } from "../scan/scan.ts";
-import type {
-  ScanControls,
-  ScanEnd,
-  ScanInterviews,
-  ScanLimits,
-} from "../scan/setup/scan_setup.ts";
-import { newState } from "../scan/setup/scan_state.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { Targets } from "../targets/compose.ts";
 import type { Range } from "../targets/ranges.ts";

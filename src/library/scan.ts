@@ -4,10 +4,8 @@
  * @module
  */
 import project from "../../deno.json" with { type: "json" };
-import { Interrupted } from "../app/interrupt_signals.ts";
-import { prepareScan } from "../app/scan/prepare_scan.ts";
-import { readScan } from "../app/scan/read_scan.ts";
-import { runPreparedScan } from "../app/scan/run_scan.ts";
+import { Interrupted } from "../app/mod.ts";
+import { prepareScan, readScan, runPreparedScan } from "../app/scan/mod.ts";
 import type { ServerRecord } from "../core/record.ts";
 import type { Sink } from "../sinks/sink.ts";
 import { callContext, signalOf } from "./common_options.ts";

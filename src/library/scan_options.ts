@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { EngineChoice } from "../app/settings/engine_names.ts";
+import type { EngineChoice } from "../app/settings/mod.ts";
 import type { Shard } from "../targets/parts.ts";
 import type { ScanOrWatchOptions } from "./common_options.ts";
 

@@ -3,12 +3,10 @@
  *
  * @module
  */
-import { Interrupted } from "../app/interrupt_signals.ts";
-import { namesFile } from "../app/options/path_conflicts.ts";
-import { hasFileSuffix } from "../app/targets/watch_targets.ts";
-import { prepareWatch } from "../app/watch/prepare_watch.ts";
-import { readWatch } from "../app/watch/read_watch.ts";
-import { runPreparedWatch } from "../app/watch/run_watch.ts";
+import { Interrupted } from "../app/mod.ts";
+import { namesFile } from "../app/options/mod.ts";
+import { hasFileSuffix } from "../app/targets/mod.ts";
+import { prepareWatch, readWatch, runPreparedWatch } from "../app/watch/mod.ts";
 import type { WatchEvent } from "../store/events/watch_event.ts";
 import { parseDatabaseLocation } from "../store/database_location.ts";
 import { callContext, signalOf } from "./common_options.ts";

@@ -6,20 +6,26 @@
 import { GAME_PORT, isUsualPort } from "../protocols/usual_ports.ts";
 import type { ProtocolSelection } from "../protocols/list.ts";
 import { type Endpoint, family } from "../core/address.ts";
-import type { RetryLimits } from "../inspect/converse.ts";
-import type { InterviewPlan } from "../inspect/interview.ts";
-import { joinResults } from "../inspect/known_interview.ts";
 import {
   type InterviewLinks,
+  type InterviewPlan,
   type InterviewResult,
+  joinResults,
+  mergeReplies,
+  type RetryLimits,
   runInterview,
   type RunInterviewOptions,
-} from "../inspect/run_interview.ts";
-import { mergeReplies } from "../inspect/merge.ts";
-import type { DatagramSocket, Dialer } from "../net/socket.ts";
-import { exclusiveLink } from "../net/peer_link.ts";
-import { STREAM_LIMITS, type StreamLimits, StreamLink } from "../net/stream_link.ts";
-import { HOST_RATE, Throttle } from "../net/throttle.ts";
+} from "../inspect/mod.ts";
+import {
+  type DatagramSocket,
+  type Dialer,
+  exclusiveLink,
+  HOST_RATE,
+  STREAM_LIMITS,
+  type StreamLimits,
+  StreamLink,
+  Throttle,
+} from "../net/mod.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { optOutCheck } from "../targets/shipped_lists.ts";

@@ -9,13 +9,15 @@
  * @module
  */
 import { isLoopback } from "../core/address.ts";
-import { Demultiplexer } from "../net/demultiplexer.ts";
-import { Throttle } from "../net/throttle.ts";
+import { Demultiplexer, Throttle } from "../net/mod.ts";
+import {
+  FoundPorts,
+  type PortReceiver,
+  ProbeWindow,
+  type ReceiverOptions,
+  ReplyReceiver,
+} from "../sweep/mod.ts";
 import { PROTOCOLS } from "../protocols/list.ts";
-import { ProbeWindow } from "../sweep/probe_window.ts";
-import { FoundPorts } from "../sweep/ports/found_ports.ts";
-import type { PortReceiver } from "../sweep/ports/port_receiver.ts";
-import { type ReceiverOptions, ReplyReceiver } from "../sweep/receiver.ts";
 import { familiesOf } from "../targets/compose.ts";
 import type { AdaptiveSweep } from "./adaptive/adaptive_sweep.ts";
 import { type Marks, START } from "./setup/low_water_mark.ts";

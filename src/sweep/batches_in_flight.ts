@@ -4,16 +4,16 @@
  *
  * @module
  */
-import type { SendGate } from "../net/send_gate.ts";
 import {
   type Batch,
   MAX_IN_BLOCK,
   type ProbeSocket,
+  type SendGate,
   type SentBlock,
   type TargetThread,
   type Template,
   type ThreadPass,
-} from "../net/socket.ts";
+} from "../net/mod.ts";
 
 /** Time from filling a block to its end above which blocks become smaller, microseconds. */
 const SLOW_BLOCK = 100_000;

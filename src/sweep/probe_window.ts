@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ProbeSocket } from "../net/socket.ts";
+import type { ProbeSocket } from "../net/mod.ts";
 
 /**
  * Buffer space of a small datagram in Linux, bytes, on loopback and veth. A buffer of the default

@@ -5,7 +5,7 @@
  */
 import { Endpoints } from "../core/endpoints.ts";
 import type { Clock } from "../net/clock.ts";
-import type { ThreadPass } from "../net/socket.ts";
+import type { ThreadPass } from "../net/mod.ts";
 import type { HostFilter } from "../targets/host_filter.ts";
 import type { ProbeSpace } from "../targets/space.ts";
 import type { Tokens } from "../targets/token.ts";

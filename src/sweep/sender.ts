@@ -5,9 +5,7 @@
  */
 import { Endpoints } from "../core/endpoints.ts";
 import { sleep } from "../net/clock.ts";
-import { untilOpen } from "../net/send_gate.ts";
-import { MAX_IN_BATCH, type ProbeSocket } from "../net/socket.ts";
-import type { Throttle } from "../net/throttle.ts";
+import { MAX_IN_BATCH, type ProbeSocket, type Throttle, untilOpen } from "../net/mod.ts";
 import type { ProbeSpace } from "../targets/space.ts";
 import type { Canaries } from "./canaries/canaries.ts";
 import { BatchesInFlight, type BatchInFlight } from "./batches_in_flight.ts";

@@ -9,22 +9,26 @@ import {
   family,
   formatEndpoint,
 } from "../core/address.ts";
-import { drawDelays, type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
-import { Random } from "../fleet/random.ts";
-import type { Responder } from "../fleet/simulate/responder.ts";
-import type { WitnessLine } from "../fleet/witness_log.ts";
-import type { Clock } from "../net/clock.ts";
-import { USUAL_RECEIVE_BUFFER } from "../net/deno/udp_socket.ts";
-import type { SendGate } from "../net/send_gate.ts";
+import {
+  drawDelays,
+  type Faults,
+  NO_FAULTS,
+  Random,
+  type Responder,
+  type WitnessLine,
+} from "../fleet/mod.ts";
+import { USUAL_RECEIVE_BUFFER } from "../net/deno/mod.ts";
 import {
   DatagramBatch,
   type DatagramReceiver,
   type DatagramSocket,
   noErrors,
   type ReceiverCapacity,
+  type SendGate,
   type SocketErrors,
   type Template,
-} from "../net/socket.ts";
+} from "../net/mod.ts";
+import type { Clock } from "../net/clock.ts";
 import { setImmediate, setTimeout } from "node:timers";
 
 /** Turns of the event loop, without an event, in which the program's promises are settled. */

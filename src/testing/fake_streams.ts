@@ -8,10 +8,15 @@
  */
 import { concat } from "../core/bytes.ts";
 import { type Endpoint, endpointKey } from "../core/address.ts";
-import { Random } from "../fleet/random.ts";
-import type { StreamAct, StreamResponder, StreamTalk } from "../fleet/simulate/responder.ts";
-import type { SendGate } from "../net/send_gate.ts";
-import type { ConnectFailure, Dialer, EncryptedStream, Stream, TlsFailure } from "../net/socket.ts";
+import { Random, type StreamAct, type StreamResponder, type StreamTalk } from "../fleet/mod.ts";
+import type {
+  ConnectFailure,
+  Dialer,
+  EncryptedStream,
+  SendGate,
+  Stream,
+  TlsFailure,
+} from "../net/mod.ts";
 import type { FakeNetwork } from "./fake_network.ts";
 
 /** Faults that the network injects into connections. */

@@ -12,19 +12,25 @@ import {
 } from "../core/address.ts";
 import { InputError } from "../core/errors.ts";
 import type { ServerRecord } from "../core/record.ts";
-import type { ManifestEntry } from "../fleet/manifest.ts";
 import {
   drawFleet,
+  type Faults,
   type FleetHost,
   manifestEntries,
+  type ManifestEntry,
+  NO_FAULTS,
   placeServer,
-} from "../fleet/simulate/draw_fleet.ts";
-import { type Faults, NO_FAULTS } from "../fleet/simulate/network/faults.ts";
-import type { SimulatedIdentity } from "../fleet/simulate/server_identity.ts";
+  type SimulatedIdentity,
+} from "../fleet/mod.ts";
+import type {
+  DatagramSocket,
+  Dialer,
+  LocalSockets,
+  Network,
+  OptOutList,
+  SendGate,
+} from "../net/mod.ts";
 import type { Clock } from "../net/clock.ts";
-import type { LocalSockets, Network, OptOutList } from "../net/network.ts";
-import type { SendGate } from "../net/send_gate.ts";
-import type { DatagramSocket, Dialer } from "../net/socket.ts";
 import { parseTarget } from "../targets/parse.ts";
 import { type Range, rangeOfOne } from "../targets/ranges.ts";
 import type { Service, ServiceFinder } from "../targets/srv.ts";

@@ -3,9 +3,7 @@
  *
  * @module
  */
-import type { ManifestEntry } from "../fleet/manifest.ts";
-import { manifestEntries } from "../fleet/simulate/draw_fleet.ts";
-import { openFleet } from "../fleet/simulate/open_fleet.ts";
+import { manifestEntries, type ManifestEntry, openFleet } from "../fleet/mod.ts";
 import { systemClock } from "../net/clock.ts";
 import { drawPlan, type SimulatedFleetPlan } from "./simulated_network.ts";
 

@@ -14,7 +14,7 @@ import {
   reprobeMs,
   reprobeScale,
   unchangedChance,
-} from "../discovery/freshness.ts";
+} from "../discovery/mod.ts";
 import { sleep } from "../net/clock.ts";
 import type { PollLoopOptions, ServerLoop } from "./poll_loop.ts";
 import { MIN_INTERVAL_MS } from "./schedule.ts";

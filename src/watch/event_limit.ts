@@ -4,7 +4,7 @@
  * @module
  */
 import { HOUR_MS } from "../core/quantities.ts";
-import { limitedEvent, limitedParts } from "../store/events/event_limits.ts";
+import { limitedEvent, limitedParts } from "../store/mod.ts";
 import { isWatcherEvent, type WatchEvent } from "../store/events/watch_event.ts";
 
 /**

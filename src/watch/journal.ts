@@ -6,13 +6,11 @@
 import type { Address } from "../core/address.ts";
 import type { Clock } from "../net/clock.ts";
 import type { RecordWithAttachments } from "../core/record.ts";
-import type { WrittenPolls } from "../store/writers/poll_writer.ts";
-import type { Polls } from "../store/writers/polls.ts";
+import type { Polls, WatchSpan, WrittenPolls } from "../store/mod.ts";
 import { PendingEvents } from "./pending_events.ts";
 import { PollQueue } from "./poll_queue.ts";
 import { PollStates } from "./poll_states.ts";
 import type { ServerEvent, WatcherEvent, WatchEvent } from "../store/events/watch_event.ts";
-import type { WatchSpan } from "../store/uptime/watch_spans.ts";
 import type { WatchedServer } from "./watched_server.ts";
 import { WatchSpans } from "./watch_spans.ts";
 

@@ -3,27 +3,23 @@
  *
  * @module
  */
-export * from "./watch_sockets.ts";
-export * from "../store/events/watch_event.ts";
-export type {
-  HeldPosition,
-  WebhookKey,
-  WebhookPosition,
-} from "../store/events/webhook_position.ts";
-export type { LastProbe } from "../discovery/freshness.ts";
+export { CrawlLoop, type CrawlStatus, type DiscoveryCounts, freshnessOf } from "./crawl_loop.ts";
 export { withEventLimit } from "./event_limit.ts";
-export * from "./journal.ts";
-export * from "./pending_events.ts";
-export * from "./own_network.ts";
-export * from "./poll_loop.ts";
-export * from "./poller.ts";
-export * from "./schedule.ts";
-export * from "./suppressing_endpoints.ts";
-export * from "./webhook/event_feed_queue.ts";
-export * from "./webhook/event_spool.ts";
-export * from "./webhook/receivers.ts";
-export * from "./webhook/webhook_formats.ts";
-export type { QueuedEvent } from "./webhook/spool_format.ts";
-export * from "./watch.ts";
-export * from "./watched_server.ts";
-export * from "./webhook/webhook.ts";
+export { Journal } from "./journal.ts";
+export { firstPollsMs, newPollPool, type PollPool } from "./poll_loop.ts";
+export { Poller } from "./poller.ts";
+export { SuppressingEndpoints } from "./suppressing_endpoints.ts";
+export {
+  newWatchCounts,
+  type PollingSetup,
+  pollProgress,
+  pollServers,
+  type WatchCounts,
+} from "./watch.ts";
+export { WatchSockets } from "./watch_sockets.ts";
+export { type StoredState, WatchedServer, type WatchRules } from "./watched_server.ts";
+export { EventFeedQueue } from "./webhook/event_feed_queue.ts";
+export { EventSpool, MAX_SPOOLED_BYTES } from "./webhook/event_spool.ts";
+export { newReceiver, type Receiver } from "./webhook/receivers.ts";
+export { parseSpool } from "./webhook/spool_format.ts";
+export { Webhook } from "./webhook/webhook.ts";

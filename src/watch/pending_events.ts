@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../net/clock.ts";
 import type { ReportedEvent, ServerEvent, WatchEvent } from "../store/events/watch_event.ts";
-import type { PolledServer, Polls } from "../store/writers/polls.ts";
+import type { PolledServer, Polls } from "../store/mod.ts";
 import { candidatesOf } from "./poll_queue.ts";
 import type { WatchedServer } from "./watched_server.ts";
 

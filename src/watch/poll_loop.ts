@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { InspectionPool } from "../inspect/inspection_pool.ts";
+import { InspectionPool } from "../inspect/mod.ts";
 import type { Clock } from "../net/clock.ts";
 import { RECHECK_MS, type WatchedServer } from "./watched_server.ts";
 import { MIN_INTERVAL_MS, Schedule } from "./schedule.ts";

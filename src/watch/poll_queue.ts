@@ -4,13 +4,7 @@
  * @module
  */
 import type { WatcherEvent, WatchEvent } from "../store/events/watch_event.ts";
-import type {
-  DroppedServer,
-  OptOut,
-  PolledServer,
-  PollObservation,
-  Polls,
-} from "../store/writers/polls.ts";
+import type { DroppedServer, OptOut, PolledServer, PollObservation, Polls } from "../store/mod.ts";
 
 /** Maximum numbers of servers and of observations in one transaction. */
 const BATCH = 1000;

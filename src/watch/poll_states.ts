@@ -6,7 +6,7 @@
  */
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../core/record.ts";
 import type { ServerEvent } from "../store/events/watch_event.ts";
-import type { PolledServer } from "../store/writers/polls.ts";
+import type { PolledServer } from "../store/mod.ts";
 import type { PendingEvents } from "./pending_events.ts";
 import type { PollQueue } from "./poll_queue.ts";
 import type { WatchedServer } from "./watched_server.ts";

@@ -6,18 +6,18 @@
  */
 import { GAME_PORT } from "../protocols/usual_ports.ts";
 import { type Address, type Endpoint, family } from "../core/address.ts";
-import type { RetryLimits } from "../inspect/converse.ts";
-import { attachedOf } from "../inspect/attachments.ts";
 import {
+  attachedOf,
+  type InterviewResult,
   type KnownInterviewPlan,
+  leadProtocol,
+  mergeReplies,
+  type RetryLimits,
+  type RunInterviewOptions,
   runKnownInterview,
   runSideBySide,
-} from "../inspect/known_interview.ts";
-import type { InterviewResult, RunInterviewOptions } from "../inspect/run_interview.ts";
-import { leadProtocol } from "../inspect/interview.ts";
-import { mergeReplies } from "../inspect/merge.ts";
-import type { DatagramSocket, Link } from "../net/socket.ts";
-import type { Demultiplexer } from "../net/demultiplexer.ts";
+} from "../inspect/mod.ts";
+import type { DatagramSocket, Demultiplexer, Link } from "../net/mod.ts";
 import { replacedProtocols, siblingsOf } from "../protocols/declared_facts.ts";
 import type { ProtocolSelection } from "../protocols/list.ts";
 import { motdAsSent, type Protocol } from "../protocols/protocol.ts";

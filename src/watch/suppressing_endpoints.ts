@@ -6,7 +6,7 @@
  */
 import { type Endpoint, endpointKey } from "../core/address.ts";
 import type { ServerRecord } from "../core/record.ts";
-import { repliesSuppress } from "../inspect/interview.ts";
+import { repliesSuppress } from "../inspect/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 
 /** After this time without a reply an endpoint may have another server, milliseconds: 30 days. */

@@ -4,9 +4,7 @@
  * @module
  */
 import { type Clock, sleep } from "../net/clock.ts";
-import type { DatagramSocket } from "../net/socket.ts";
-import { Demultiplexer } from "../net/demultiplexer.ts";
-import type { Throttle } from "../net/throttle.ts";
+import { type DatagramSocket, Demultiplexer, type Throttle } from "../net/mod.ts";
 
 /** Pause before an attempt to open sockets again, milliseconds. */
 const PAUSE_MS = 1000;

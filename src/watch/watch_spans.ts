@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { WatchSpan } from "../store/uptime/watch_spans.ts";
+import type { WatchSpan } from "../store/mod.ts";
 
 /**
  * Maximum time between two calls of {@linkcode WatchSpans.alive}, milliseconds. A longer time ends

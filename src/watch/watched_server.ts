@@ -8,14 +8,18 @@ import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../c
 import { keepsGuid, replacedProtocols, scanOnlyColumns } from "../protocols/declared_facts.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import {
+  COLUMNS_KEPT_AT_LOSS,
   countLacking,
+  differencesOf,
   hasLastingLoss,
+  identityOf,
   type LackingParts,
   lostFlags,
-} from "../store/rows/lacking_parts.ts";
-import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "../store/merging/merge_records.ts";
-import { identityOf, type ServerIdentity } from "../store/rows/identity.ts";
-import { differencesOf } from "../store/events/compare.ts";
+  mergeRecords,
+  type MissedPolls,
+  type ServerIdentity,
+} from "../store/mod.ts";
+import type { LastProbe } from "../discovery/mod.ts";
 import {
   type EventBody,
   type EventSubject,
@@ -23,8 +27,6 @@ import {
   type ServerEvent,
   type WatchEvent,
 } from "../store/events/watch_event.ts";
-import type { MissedPolls } from "../store/writers/polls.ts";
-import type { LastProbe } from "../discovery/freshness.ts";
 
 /** Poll interval and limits of a watch. */
 export interface WatchRules {

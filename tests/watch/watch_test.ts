@@ -1,4 +1,4 @@
-/** Covers src/store/events/watch_event.ts, src/watch/mod.ts and src/watch/poller.ts. */
+/** Covers src/store/events/watch_event.ts and src/watch/poller.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { type Address, type Endpoint, formatEndpoint } from "../../src/core/address.ts";
 import { audit } from "../../src/fleet/judge/audit.ts";

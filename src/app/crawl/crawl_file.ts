@@ -13,7 +13,7 @@ import {
   tuple,
 } from "../../core/checked_json.ts";
 import { InputError } from "../../core/errors.ts";
-import type { RecentYield } from "../../discovery/freshness.ts";
+import type { RecentYield } from "../../discovery/mod.ts";
 import { type Disk, replaceFile } from "../../sinks/file_operations.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 

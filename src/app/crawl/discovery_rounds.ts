@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { RecentYield } from "../../discovery/freshness.ts";
+import type { RecentYield } from "../../discovery/mod.ts";
 import type { Clock } from "../../net/clock.ts";
 
 /** Minimum time between the starts of two rounds, milliseconds: a round begins with all known servers. */

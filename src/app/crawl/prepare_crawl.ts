@@ -6,11 +6,9 @@
 import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf, DAY_MS, withCommas } from "../../core/quantities.ts";
-import { RecentYield } from "../../discovery/freshness.ts";
+import { RecentYield } from "../../discovery/mod.ts";
+import { allEndpoints, readStore, withDatabaseErrors } from "../../store/mod.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
-import { readStore } from "../../store/open_store.ts";
-import { allEndpoints } from "../../store/server_queries.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import { privateRanges } from "../../targets/shipped_lists.ts";
 import { connectionEnvironment } from "../options/connection_environment.ts";

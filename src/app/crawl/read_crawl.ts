@@ -4,7 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { MIN_REPROBE_MS } from "../../discovery/freshness.ts";
+import { MIN_REPROBE_MS } from "../../discovery/mod.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { withoutSecrets } from "../options/connection_environment.ts";
 import { namedPlace } from "../databases/select_servers.ts";

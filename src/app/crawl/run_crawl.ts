@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { throttleOf } from "../../scan/scan.ts";
-import type { ScanControls } from "../../scan/setup/scan_setup.ts";
-import { systemDisk } from "../../sinks/file_operations.ts";
+import { type ScanControls, throttleOf } from "../../scan/mod.ts";
 import {
   CrawlLoop,
   type CrawlStatus,
   type DiscoveryCounts,
   freshnessOf,
-} from "../../watch/crawl_loop.ts";
-import type { WatchCounts, WatchEvent } from "../../watch/mod.ts";
+  type WatchCounts,
+} from "../../watch/mod.ts";
+import type { WatchEvent } from "../../store/events/watch_event.ts";
+import { systemDisk } from "../../sinks/file_operations.ts";
 import { runPreparedScan } from "../scan/run_scan.ts";
 import { runPreparedWatch, type WatchResult } from "../watch/run_watch.ts";
 import { writeCrawlFile } from "./crawl_file.ts";

@@ -5,8 +5,13 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Database } from "../../store/database/database.ts";
-import { type NumberedServer, serversOfHost, serverWithKey } from "../../store/history_queries.ts";
-import { parseServerName, type ServerName } from "../../store/rows/identity.ts";
+import {
+  type NumberedServer,
+  parseServerName,
+  type ServerName,
+  serversOfHost,
+  serverWithKey,
+} from "../../store/mod.ts";
 
 /**
  * Parses the name of a server.

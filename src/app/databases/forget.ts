@@ -7,16 +7,17 @@ import { InputError } from "../../core/errors.ts";
 import { sleep, systemClock } from "../../net/clock.ts";
 import { type Database, StoreError } from "../../store/database/database.ts";
 import {
+  countObservations,
+  identityOf,
   readOptedOutServers,
   readSharingServers,
   removeServers,
   removeTombstones,
+  type ServerName,
   type ServerToForget,
+  tombstoneKeys,
   writeTombstones,
-} from "../../store/forget/forget_servers.ts";
-import { tombstoneKeys } from "../../store/forget/tombstones.ts";
-import { countObservations } from "../../store/history_queries.ts";
-import { identityOf, type ServerName } from "../../store/rows/identity.ts";
+} from "../../store/mod.ts";
 import { reason } from "../environment.ts";
 import { ambiguousName, lookUpServers, serverNameOf } from "./find_server.ts";
 import { type FileSearch, forgetInFiles, type ForgottenInFile } from "./forget_in_files.ts";

@@ -5,10 +5,8 @@
  */
 import { nodePath } from "../../core/node_modules.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { tombstoneKeys } from "../../store/forget/tombstones.ts";
-import { type IdentifyingFields, identityOf } from "../../store/rows/identity.ts";
-import { EventSpool } from "../../watch/mod.ts";
-import { parseSpool } from "../../watch/webhook/spool_format.ts";
+import { type IdentifyingFields, identityOf, tombstoneKeys } from "../../store/mod.ts";
+import { EventSpool, parseSpool } from "../../watch/mod.ts";
 import { userPath } from "../environment.ts";
 import { usualSpool } from "../watch/watch_webhook.ts";
 

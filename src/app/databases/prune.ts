@@ -7,21 +7,26 @@ import { countOf, DAY_MS } from "../../core/quantities.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { downsampleCutoffs, downsampleObservations } from "../../store/downsample.ts";
-import { addMonths, compactMonths } from "../../store/schema/partitions.ts";
-import { removeEvents } from "../../store/remove_old_rows.ts";
-import { removeAllOrphanedIcons } from "../../store/forget/orphaned_icons.ts";
-import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
 import {
+  addMonths,
+  compactMonths,
+  type ConnectionEnvironment,
+  downsampleCutoffs,
+  downsampleObservations,
+  lastWatched,
+  openExisting,
+  periodStart,
+  removeAllOrphanedIcons,
+  removeEvents,
+  removeHours,
   removePlayers,
   removeReplies,
   removeStaleScanServers,
   type Removing,
-} from "../../store/remove_old_rows.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
-import { periodStart } from "../../store/uptime/rollup_hours.ts";
-import { rollUp } from "../../store/uptime/roll_up.ts";
-import { lastWatched, removeHours, sealHours } from "../../store/uptime/seal_hours.ts";
+  rollUp,
+  sealHours,
+  withDatabaseErrors,
+} from "../../store/mod.ts";
 
 /** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
 const PAUSE_MS = 10;

@@ -6,11 +6,13 @@
 import { HOUR_MS } from "../../core/quantities.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { type ConnectionEnvironment, openExisting } from "../../store/open_store.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
-import { GRACE_MS } from "../../store/uptime/dirty_hours.ts";
-
-import { rollUp } from "../../store/uptime/roll_up.ts";
+import {
+  type ConnectionEnvironment,
+  GRACE_MS,
+  openExisting,
+  rollUp,
+  withDatabaseErrors,
+} from "../../store/mod.ts";
 
 /** Pause between two transactions, milliseconds: other programs write meanwhile, and polls continue. */
 const PAUSE_MS = 10;

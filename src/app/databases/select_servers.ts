@@ -7,13 +7,19 @@ import { InputError } from "../../core/errors.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
 import type { Format, Sink } from "../../sinks/sink.ts";
-import { countServers, selectServers, type ServerSelection } from "../../store/server_queries.ts";
-import type { ServerFilters } from "../../store/queries/filters.ts";
+import {
+  type ConnectionEnvironment,
+  countServers,
+  type ListedRecord,
+  readStore,
+  selectServers,
+  type ServerFilters,
+  type ServerSelection,
+  type StoredRecord,
+} from "../../store/mod.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { GeoipLookup, GeoipValues } from "../geoip/places.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
-import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
-import type { ListedRecord, StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { brokenCellReporter } from "./broken_cells.ts";
 import type { SELECTION } from "../options/groups/selection.ts";

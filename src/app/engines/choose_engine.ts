@@ -13,12 +13,15 @@ import {
   type FfiConditions,
   missingFor,
 } from "../settings/engine_names.ts";
-import { openSocket } from "../../net/deno/udp_socket.ts";
-import type { SendThread } from "../../net/linux/thread/send_thread.ts";
-import type { SendGate } from "../../net/send_gate.ts";
-import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
-import type { DatagramSocket } from "../../net/socket.ts";
-import type { Limits } from "../../net/throttle.ts";
+import { openSocket } from "../../net/deno/mod.ts";
+import type { SendThread } from "../../net/linux/mod.ts";
+import type {
+  DatagramSocket,
+  Limits,
+  PortSocket,
+  PortSocketOptions,
+  SendGate,
+} from "../../net/mod.ts";
 
 /** An engine: it opens the sockets that send probes and receive replies. */
 export interface Engine {

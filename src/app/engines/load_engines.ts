@@ -4,7 +4,7 @@
  * @module
  */
 import { type Endpoint, family, formatAddress } from "../../core/address.ts";
-import type { PortSocketOptions } from "../../net/port_socket.ts";
+import type { PortSocketOptions } from "../../net/mod.ts";
 import type { Targets } from "../../targets/compose.ts";
 import type { EngineConditions, Loaded } from "./choose_engine.ts";
 import { CONDITIONS_HERE, type EngineName } from "../settings/engine_names.ts";
@@ -27,9 +27,9 @@ export function engineConditions(targets: Targets, options: RouteOptions): Engin
 
 async function loadUdp(): Promise<Loaded> {
   const { openUdpSocket, probeUdp } = await import("../../net/linux/udp_engine.ts");
-  const { SendThread } = await import("../../net/linux/thread/send_thread.ts");
+  const { SendThread } = await import("../../net/linux/mod.ts");
   const { ConnectSocket } = await import("../../net/linux/connect/connect_socket.ts");
-  const { Libc } = await import("../../net/linux/ffi/libc.ts");
+  const { Libc } = await import("../../net/linux/mod.ts");
   using _library = new Libc(); // opening it takes 3 ms: the tests of the engine share it
   await probeUdp();
   return {
@@ -44,7 +44,7 @@ async function loadRaw(
   targets: Targets,
   { interface: link, gatewayMac, sourceIp, dryRun: isDry }: RouteOptions,
 ): Promise<Loaded> {
-  const { NoUplink } = await import("../../net/linux/netlink/uplink.ts");
+  const { NoUplink } = await import("../../net/linux/mod.ts");
   const { packetEngine, xdpEngine } = await import("../../net/linux/frame_engines.ts");
   const { ConnectSocket } = await import("../../net/linux/connect/connect_socket.ts");
   const ranges = ipv4Ranges(targets);

@@ -3,11 +3,9 @@
  *
  * @module
  */
-import { SWEEP_WAIT_MS } from "../../net/port_socket.ts";
-import type { Limits } from "../../net/throttle.ts";
-import { STREAM_LIMITS, type StreamLimits } from "../../net/stream_link.ts";
+import { type Limits, STREAM_LIMITS, type StreamLimits, SWEEP_WAIT_MS } from "../../net/mod.ts";
+import type { ScanLimits } from "../../scan/mod.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
-import type { ScanLimits } from "../../scan/setup/scan_setup.ts";
 import type { Targets } from "../../targets/compose.ts";
 import type { EngineName } from "../settings/engine_names.ts";
 import { DEFAULTS, defaultSpeed } from "../settings/defaults.ts";

@@ -5,14 +5,12 @@
  */
 import { type Address, type Endpoint, family } from "../../core/address.ts";
 import { InputError, permissionText, ShortageError } from "../../core/errors.ts";
-import { openSocket } from "../../net/deno/udp_socket.ts";
+import { openSocket } from "../../net/deno/mod.ts";
+import type { SendThread } from "../../net/linux/mod.ts";
+import type { DatagramSocket, PortSocket, PortSocketOptions, SendGate } from "../../net/mod.ts";
+import { waitingConnections } from "../../scan/mod.ts";
+import { socketsFor } from "../../sweep/mod.ts";
 import { descriptorsLeft, lacksDescriptor } from "../../net/file_descriptors.ts";
-import type { SendThread } from "../../net/linux/thread/send_thread.ts";
-import type { SendGate } from "../../net/send_gate.ts";
-import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
-import type { DatagramSocket } from "../../net/socket.ts";
-import { waitingConnections } from "../../scan/tables/scan_connections.ts";
-import { socketsFor } from "../../sweep/probe_window.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
 import type { Engine } from "./choose_engine.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";

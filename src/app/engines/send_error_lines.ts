@@ -3,10 +3,8 @@
  *
  * @module
  */
-import type { SendErrorKind } from "../../scan/tables/socket_counts.ts";
+import { GIVE_UP_MS, type Outage, type SendErrorKind } from "../../scan/mod.ts";
 import { roughDuration, withCommas } from "../../core/quantities.ts";
-import { GIVE_UP_MS } from "../../scan/tables/own_network.ts";
-import type { Outage } from "../../scan/setup/scan_state.ts";
 
 /** The most likely cause of an error of sending, and its remedy. */
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -5,13 +5,16 @@
  */
 import { type Address, isLoopback } from "../../core/address.ts";
 import { descriptorsLeft, Shortage } from "../../net/file_descriptors.ts";
-import { anyAddress, type Network } from "../../net/network.ts";
-import type { DatagramSocket } from "../../net/socket.ts";
-import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
-import { HOST_RATE, Throttle } from "../../net/throttle.ts";
-import { socketsFor } from "../../sweep/probe_window.ts";
-import { optOutCheck } from "../../targets/shipped_lists.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
+import {
+  anyAddress,
+  type DatagramSocket,
+  HOST_RATE,
+  type Network,
+  STREAM_LIMITS,
+  StreamLink,
+  Throttle,
+} from "../../net/mod.ts";
+import { socketsFor } from "../../sweep/mod.ts";
 import {
   newPollPool,
   Poller,
@@ -20,13 +23,15 @@ import {
   type WatchedServer,
   WatchSockets,
 } from "../../watch/mod.ts";
+import { nonceOf } from "../../scan/mod.ts";
+import { optOutCheck } from "../../targets/shipped_lists.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import { streamLimits } from "./scan_rates.ts";
 import { shortageLine } from "./send_error_lines.ts";
 import { randomBytes } from "../system_random.ts";
-import { nonceOf } from "../../scan/setup/random_numbers.ts";
 
 /** The options of a watch that concern polling. */
 export type PollOptions =

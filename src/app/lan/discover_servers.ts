@@ -4,11 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import type { Network } from "../../net/network.ts";
-import { STREAM_LIMITS, StreamLink } from "../../net/stream_link.ts";
-import { HOST_RATE, Throttle } from "../../net/throttle.ts";
-import { usualProtocols } from "../../protocols/list.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
+import { HOST_RATE, type Network, STREAM_LIMITS, StreamLink, Throttle } from "../../net/mod.ts";
 import {
   ANNOUNCEMENT_GROUPS,
   broadcastProtocol,
@@ -20,13 +16,15 @@ import {
   LONGEST_ANNOUNCEMENT,
   type SweptNetworks,
 } from "../../scan/lan/mod.ts";
+import { nonceOf, seedOf } from "../../scan/mod.ts";
+import { usualProtocols } from "../../protocols/list.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
 import { optOutCheck } from "../../targets/shipped_lists.ts";
 import type { WrittenPorts } from "../../targets/ports.ts";
 import { type CallContext, contextNetwork } from "../network/call_context.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { localNetworks, sweptNetworks } from "./local_networks.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
-import { nonceOf, seedOf } from "../../scan/setup/random_numbers.ts";
 
 /** Time limit of a reply, milliseconds. */
 const TIMEOUT_MS = 1000;

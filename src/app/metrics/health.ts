@@ -4,7 +4,7 @@
  * @module
  */
 import { countOf } from "../../core/quantities.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
+import type { ScanState } from "../../scan/mod.ts";
 import type { WatchCounts } from "../../watch/mod.ts";
 import type { WholeResponse } from "../http/http_response.ts";
 import type { WrittenDatabase } from "./scan_metrics.ts";

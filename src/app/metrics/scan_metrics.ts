@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ScanState } from "../../scan/setup/scan_state.ts";
+import type { ScanState } from "../../scan/mod.ts";
 import type { Family, Sample } from "./prometheus_text.ts";
 
 /** A database, and what is to be written to it. */

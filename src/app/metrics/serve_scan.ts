@@ -4,7 +4,7 @@
  * @module
  */
 import { systemClock } from "../../net/clock.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
+import type { ScanState } from "../../scan/mod.ts";
 import { scanHealth } from "./health.ts";
 import type { MetricsAddress } from "../settings/metrics_place.ts";
 import { metricsTrouble, serveMetrics } from "./metrics_server.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Network } from "../../net/network.ts";
+import type { Network } from "../../net/mod.ts";
 import type { OtherEndpoints, PollingSockets } from "../engines/watch_sockets.ts";
 import { watchHealth } from "./health.ts";
 import { type MetricsSources, metricsTrouble, serveMetrics } from "./metrics_server.ts";

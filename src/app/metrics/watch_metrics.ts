@@ -5,14 +5,8 @@
  */
 import { endpointKey } from "../../core/address.ts";
 import type { Clock } from "../../net/clock.ts";
-import {
-  EVENT_KINDS,
-  type Journal,
-  type WatchCounts,
-  type WatchedServer,
-  type WatchEvent,
-} from "../../watch/mod.ts";
-import type { CrawlStatus } from "../../watch/crawl_loop.ts";
+import { EVENT_KINDS, type WatchEvent } from "../../store/events/watch_event.ts";
+import type { CrawlStatus, Journal, WatchCounts, WatchedServer } from "../../watch/mod.ts";
 import { type Family, Histogram, type Sample } from "./prometheus_text.ts";
 import { counter, databaseFamilies, gauge, metricFamily } from "./scan_metrics.ts";
 import type { ServerInfoSeries } from "./server_info.ts";

@@ -7,7 +7,7 @@ import { mayHaveService } from "../../protocols/usual_ports.ts";
 import { formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { emptyRecord } from "../../core/record.ts";
-import type { ImportedServer } from "../../sinks/foreign/foreign_files.ts";
+import type { ImportedServer } from "../../sinks/foreign/mod.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { requestText } from "../../targets/srv.ts";
 import { lookUpName, type Lookups, RefusedName } from "./name_lookup.ts";

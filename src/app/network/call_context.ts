@@ -4,7 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import type { Network, OptOutList } from "../../net/network.ts";
+import type { Network, OptOutList } from "../../net/mod.ts";
 import type { ReadingContext } from "../options/read_options.ts";
 import { systemNetwork } from "./system_network.ts";
 

@@ -4,9 +4,8 @@
  * @module
  */
 import { systemClock } from "../../net/clock.ts";
-import { denoDialer } from "../../net/deno/tcp_dialer.ts";
-import { openGroupSocket, openLinkSocket, openSocket } from "../../net/deno/udp_socket.ts";
-import type { Network } from "../../net/network.ts";
+import { denoDialer, openGroupSocket, openLinkSocket, openSocket } from "../../net/deno/mod.ts";
+import type { Network } from "../../net/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { resolveName, serviceFinder } from "../names/dns_lookup.ts";
 import { OptOutFile } from "../opt_outs/opt_out_file.ts";

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Network } from "../../net/network.ts";
-import { eachSecond } from "../../scan/checkpoint/save_timer.ts";
+import type { Network } from "../../net/mod.ts";
+import { eachSecond } from "../../scan/mod.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { PartlyReadOptOuts } from "./opt_out_file.ts";
 

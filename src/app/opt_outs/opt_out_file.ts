@@ -8,7 +8,7 @@ import { nodePath, resolvePath } from "../../core/node_modules.ts";
 import { type Address, formatAddress, isLoopback, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { decodeLatin1, oneLine } from "../../core/text.ts";
-import type { OptOutSource } from "../../net/network.ts";
+import type { OptOutSource } from "../../net/mod.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
 import { LINE_END, parseTargets, withLocation } from "../../targets/parse.ts";
 import { type Range, unmapped } from "../../targets/ranges.ts";

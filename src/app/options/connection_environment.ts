@@ -5,7 +5,7 @@
  */
 import { passwordFromPassfile, type PostgresLocation } from "../../store/database/postgres_url.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
-import type { ConnectionEnvironment } from "../../store/open_store.ts";
+import type { ConnectionEnvironment } from "../../store/mod.ts";
 import type { GivenOptions, OptionForm } from "./given_options.ts";
 import { env, userPath } from "../environment.ts";
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { EventPosition } from "../../store/events/event_feed.ts";
+import type { EventPosition } from "../../store/mod.ts";
+import type { AdaptiveBudget, Marks } from "../../scan/mod.ts";
 import { isTag, MAX_TAG } from "../../store/rows/server_tags.ts";
 import { type MetricsAddress, parseMetrics } from "../settings/metrics_place.ts";
 import {
@@ -19,12 +20,9 @@ import { type Address, parseAddress } from "../../core/address.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Field } from "../../core/record.ts";
-import { parseMac } from "../../net/mac_address.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { AdaptiveBudget } from "../../scan/setup/adaptive_setup.ts";
-import type { Marks } from "../../scan/setup/low_water_mark.ts";
-import type { ChosenColumn } from "../../sinks/foreign/tables.ts";
+import type { ChosenColumn } from "../../sinks/foreign/mod.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
 import { parsePorts, type WrittenPorts, writtenPorts } from "../../targets/ports.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -346,3 +344,9 @@ export const HTTP_HEADER: ValueType<HeaderSource> = secretType(
   "NAME=@FILE or NAME=env:VARIABLE, with a header that the program does not set itself",
   parseHeaderSource,
 );
+
+/** Reads `02:00:00:00:00:01` or `02-00-00-00-00-01`; `undefined` for other text. */
+export function parseMac(text: string): Uint8Array | undefined {
+  if (!/^[0-9a-f]{2}([:-])[0-9a-f]{2}(\1[0-9a-f]{2}){4}$/i.test(text)) return undefined;
+  return Uint8Array.from(text.split(/[:-]/), (byte) => parseInt(byte, 16));
+}

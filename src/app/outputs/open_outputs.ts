@@ -3,10 +3,7 @@
  *
  * @module
  */
-import type { ScanEnd } from "../../scan/setup/scan_setup.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
-import type { Offsets } from "../../scan/checkpoint/checkpoint_file.ts";
-import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
+import type { Offsets, ReopenedOutput, ScanEnd, ScanState } from "../../scan/mod.ts";
 import { systemClock } from "../../net/clock.ts";
 import { openFile, reopenFile, standardOutput } from "../../sinks/file_output.ts";
 import type { ReaderWait } from "../../sinks/named_pipe.ts";

@@ -9,23 +9,23 @@ import type { Clock } from "../../net/clock.ts";
 import {
   type Checkpoint,
   checkpointError,
-  countFrom,
-  type Offsets,
-} from "../../scan/checkpoint/checkpoint_file.ts";
-import { ListInUse, WrittenRows, writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
-import type { ReopenedOutput } from "../../scan/checkpoint/resumed_rows.ts";
-import {
   type CheckpointIdentity,
   CheckpointWriter,
+  countFrom,
+  ListInUse,
+  type Marks,
+  type Offsets,
+  type ReopenedOutput,
+  type ScanState,
   type WriterOptions,
-} from "../../scan/checkpoint/checkpoint_writer.ts";
-import type { Marks } from "../../scan/setup/low_water_mark.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
+  WrittenRows,
+  writtenRowsPath,
+} from "../../scan/mod.ts";
+import type { SpillingStore } from "../../store/mod.ts";
 import { fileIdentity } from "../../sinks/file_identity.ts";
 import { type DiskFile, systemDisk } from "../../sinks/file_operations.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
-import type { SpillingStore } from "../../store/spilling_store.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
 import { openOutputs, type OpenOutputsOptions, reopenOutputs } from "../outputs/open_outputs.ts";
 import type { OutputPlan } from "../outputs/plan_outputs.ts";

@@ -6,12 +6,15 @@
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { FieldError } from "../../core/checked_json.ts";
-import type { Checkpoint } from "../../scan/checkpoint/checkpoint_file.ts";
-import type { Marks } from "../../scan/setup/low_water_mark.ts";
-import { writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
-import { type ResumedRows, resumeRows } from "../../scan/checkpoint/resumed_rows.ts";
+import {
+  type Checkpoint,
+  type Marks,
+  type ResumedRows,
+  resumeRows,
+  writtenRowsPath,
+} from "../../scan/mod.ts";
+import type { Mark } from "../../sweep/mod.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
-import type { Mark } from "../../sweep/mark_history.ts";
 import type { GivenOptions, OptionForm } from "../options/given_options.ts";
 import { parseShard } from "../../targets/parts.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";

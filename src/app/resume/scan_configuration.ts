@@ -31,16 +31,20 @@ import {
   wrongField,
 } from "../../core/checked_json.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { sha256, uuidText } from "../../scan/checkpoint/checkpoint_file.ts";
+import {
+  type NameRequest,
+  type ScanTargets,
+  sha256,
+  sharedRequests,
+  uuidText,
+} from "../../scan/mod.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { GivenOptions, OptionForm } from "../options/given_options.ts";
 import { userPath } from "../environment.ts";
-import type { ScanTargets } from "../../scan/setup/scan_setup.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";
-import { type NameRequest, sharedRequests } from "../../scan/setup/requested_names.ts";
 
 /** The configuration of a scan. */
 export interface Configuration {

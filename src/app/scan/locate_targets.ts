@@ -5,7 +5,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import type { Network } from "../../net/network.ts";
+import type { Network } from "../../net/mod.ts";
 import type { CallContext } from "../network/call_context.ts";
 import { connectionEnvironment } from "../options/connection_environment.ts";
 import { namedDatabases } from "../databases/database_plan.ts";

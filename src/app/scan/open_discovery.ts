@@ -3,16 +3,20 @@
  *
  * @module
  */
-import type { DiscoveryTargets, IPv4Endpoint } from "../../discovery/contract.ts";
-import { AdaptiveDiscovery } from "../../discovery/discovery.ts";
-import { sweptProtocols } from "../../protocols/list.ts";
+import {
+  AdaptiveDiscovery,
+  type DiscoveryTargets,
+  type IPv4Endpoint,
+} from "../../discovery/mod.ts";
 import {
   type AdaptiveScan,
   type AdaptiveSetup,
   netBudgetOfEach,
-} from "../../scan/setup/adaptive_setup.ts";
-import { parsePassRecord, replayPasses } from "../../scan/adaptive/pass_record.ts";
-import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
+  parsePassRecord,
+  replayPasses,
+  type ScanSelection,
+} from "../../scan/mod.ts";
+import { sweptProtocols } from "../../protocols/list.ts";
 import { type Range, RangeSet } from "../../targets/ranges.ts";
 import type { Resumed } from "../resume/read_resumed_scan.ts";
 

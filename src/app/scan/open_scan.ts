@@ -5,11 +5,10 @@
  */
 import { pendingProbes } from "../engines/scan_rates.ts";
 import type { Endpoint } from "../../core/address.ts";
-import { beganAt } from "../../scan/setup/scan_id.ts";
-import { newState, type ScanState } from "../../scan/setup/scan_state.ts";
-import type { SendGate } from "../../net/send_gate.ts";
+import { beganAt, newState, type ScanState } from "../../scan/mod.ts";
+import type { SendGate } from "../../net/mod.ts";
+import { isLater } from "../../sweep/mod.ts";
 import type { Sink } from "../../sinks/sink.ts";
-import { isLater } from "../../sweep/mark_history.ts";
 import { connectionEnvironment } from "../options/connection_environment.ts";
 import type { ScanDatabases } from "./scan_databases.ts";
 import {

@@ -5,9 +5,8 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
-import type { Network } from "../../net/network.ts";
-import type { AdaptiveScan } from "../../scan/setup/adaptive_setup.ts";
-import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
+import type { Network } from "../../net/mod.ts";
+import type { AdaptiveScan, ScanSelection } from "../../scan/mod.ts";
 import { contextNetwork } from "../network/call_context.ts";
 import { chooseEngine, type Engine, spareThreads } from "../engines/choose_engine.ts";
 import { engineConditions } from "../engines/load_engines.ts";

@@ -3,9 +3,7 @@
  *
  * @module
  */
-import { sumOf } from "../../scan/plan/pass_plan.ts";
-import type { Marks } from "../../scan/setup/low_water_mark.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
+import { type Marks, type ScanState, sumOf } from "../../scan/mod.ts";
 import type { AdaptivePlan, Passes } from "../targets/scan_plan.ts";
 
 /** The work of a scan, and how long it waits. */

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { anyAddress, type Network } from "../../net/network.ts";
+import { anyAddress, type Network } from "../../net/mod.ts";
+import { nonceOf, type QueriedServer, queryServer } from "../../scan/mod.ts";
 import { Shortage } from "../../net/file_descriptors.ts";
 import type { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
-import { type QueriedServer, queryServer } from "../../scan/query_server.ts";
 import { shortageLine } from "../engines/send_error_lines.ts";
 import { streamLimits } from "../engines/scan_rates.ts";
 import { type CallContext, contextNetwork } from "../network/call_context.ts";
@@ -20,7 +20,6 @@ import { type EndpointProtocols, locate, type Located } from "../names/locate_se
 import { lookUpEach, MissingName, RefusedName, reportMissing } from "../names/name_lookup.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import { newScanId, randomBytes } from "../system_random.ts";
-import { nonceOf } from "../../scan/setup/random_numbers.ts";
 
 /** A query whose options were read. Nothing is looked up or opened yet. */
 export interface QueryCall {

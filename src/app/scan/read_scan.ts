@@ -4,8 +4,7 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { readCheckpoint } from "../../scan/checkpoint/checkpoint_file.ts";
-import { writtenRowsPath } from "../../scan/checkpoint/written_rows.ts";
+import { readCheckpoint, writtenRowsPath } from "../../scan/mod.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { CallContext } from "../network/call_context.ts";
 import { withoutSecrets } from "../options/connection_environment.ts";

@@ -3,19 +3,20 @@
  *
  * @module
  */
-import { denoDialer } from "../../net/deno/tcp_dialer.ts";
-import { type Counters, countFrom } from "../../scan/checkpoint/checkpoint_file.ts";
-import { RowThread } from "../../scan/rows/row_thread.ts";
-import { runSetup } from "../../scan/scan.ts";
-import type {
-  Checkpointer,
-  ScanControls,
-  ScanEnd,
-  ScanHooks,
-  ScanIo,
-  ScanSetup,
-} from "../../scan/setup/scan_setup.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
+import { denoDialer } from "../../net/deno/mod.ts";
+import {
+  type Checkpointer,
+  type Counters,
+  countFrom,
+  RowThread,
+  runSetup,
+  type ScanControls,
+  type ScanEnd,
+  type ScanHooks,
+  type ScanIo,
+  type ScanSetup,
+  type ScanState,
+} from "../../scan/mod.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { ScanDatabases } from "./scan_databases.ts";
 import { localAddress, openPortSockets } from "../engines/scan_sockets.ts";

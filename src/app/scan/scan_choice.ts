@@ -6,15 +6,15 @@
 import { InputError } from "../../core/errors.ts";
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
-import type { AdaptiveSetup } from "../../scan/setup/adaptive_setup.ts";
-import type { Marks } from "../../scan/setup/low_water_mark.ts";
 import type {
+  AdaptiveSetup,
+  Marks,
   ScanInterviews,
   ScanOrder,
   ScanSelection,
   ScanTargets,
-} from "../../scan/setup/scan_setup.ts";
-import { isLater } from "../../sweep/mark_history.ts";
+} from "../../scan/mod.ts";
+import { isLater } from "../../sweep/mod.ts";
 import { optOutCheck, optOutFilter } from "../../targets/shipped_lists.ts";
 import type { EngineChoice } from "../settings/engine_names.ts";
 import type { OptionsOf } from "../options/option_table.ts";

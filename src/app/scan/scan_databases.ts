@@ -8,32 +8,39 @@ import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { systemClock } from "../../net/clock.ts";
-import { coverageOf, type CoverageOptions, type ScanCoverage } from "../../scan/plan/coverage.ts";
-import { knownProtocolNames } from "../../scan/plan/known_server_plan.ts";
-import { otherRequests } from "../../scan/setup/requested_names.ts";
-import type { ScanEnd, ScanSelection } from "../../scan/setup/scan_setup.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
+import {
+  coverageOf,
+  type CoverageOptions,
+  knownProtocolNames,
+  otherRequests,
+  type ScanCoverage,
+  type ScanEnd,
+  type ScanSelection,
+  type ScanState,
+} from "../../scan/mod.ts";
+import {
+  type ConnectionEnvironment,
+  type InterviewScope,
+  openExisting,
+  openStore,
+  type OptOut,
+  readDatabaseIdentity,
+  readOptOuts,
+  type ScanEndRow,
+  type ScanNumbers,
+  type ScanStartRow,
+  SpillingStore,
+  Store,
+  withDatabaseErrors,
+} from "../../store/mod.ts";
+import { estimateLoss } from "../../sweep/mod.ts";
 import { fileIdentity } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
-import { type ConnectionEnvironment, openExisting, openStore } from "../../store/open_store.ts";
-import { readDatabaseIdentity } from "../../store/spill_file.ts";
 import { unavailableReason } from "../../store/database/database.ts";
-import { SpillingStore } from "../../store/spilling_store.ts";
-import type { InterviewScope } from "../../store/merging/kept_columns.ts";
-import { readOptOuts } from "../../store/writers/opt_outs.ts";
-import type { OptOut } from "../../store/writers/polls.ts";
-import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
-import {
-  type ScanEndRow,
-  type ScanStartRow,
-  Store,
-  withDatabaseErrors,
-} from "../../store/store.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
-import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
 import type { DatabasePlan } from "../databases/database_plan.ts";
 import { type FileChange, fileChangeOf } from "../databases/file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";

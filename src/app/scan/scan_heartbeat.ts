@@ -4,7 +4,7 @@
  * @module
  */
 import { type Clock, sleep } from "../../net/clock.ts";
-import { HEARTBEAT_MS, type ScanProgressRow } from "../../store/scans/scan_progress.ts";
+import { HEARTBEAT_MS, type ScanProgressRow } from "../../store/mod.ts";
 
 /** How often the progress is read, milliseconds. */
 const EVERY_MS = 1000;

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../../net/clock.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
+import type { ScanState } from "../../scan/mod.ts";
 import { reason, userPath, writeRefusal } from "../environment.ts";
 import { ProgressMeter, type ScanProgress, type ScanWork } from "./progress_meter.ts";
 import { scanStatus } from "./scan_status.ts";

@@ -4,9 +4,8 @@
  * @module
  */
 import { formatAddress, formatEndpoint } from "../../core/address.ts";
-import { type ScanState, silentSyns } from "../../scan/setup/scan_state.ts";
-import { estimateLoss } from "../../sweep/canaries/loss_estimate.ts";
-import type { FloodReport } from "../../sweep/flooding_hosts.ts";
+import { type ScanState, silentSyns } from "../../scan/mod.ts";
+import { estimateLoss, type FloodReport } from "../../sweep/mod.ts";
 
 /** Packet loss, estimated from the canaries. */
 function lossOf({ canaries }: ScanState): Record<string, number> | null {

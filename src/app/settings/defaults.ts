@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HOST_RATE } from "../../net/throttle.ts";
+import { HOST_RATE } from "../../net/mod.ts";
 import type { Targets } from "../../targets/compose.ts";
 
 /** The default speed of a scan, which does not disturb the network. */

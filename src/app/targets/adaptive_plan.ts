@@ -14,8 +14,8 @@ import {
   netBudgetOfEach,
   passProbes,
   type PassScale,
-} from "../../scan/setup/adaptive_setup.ts";
-import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
+  type ScanSelection,
+} from "../../scan/mod.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import { densityOf } from "../../targets/density.ts";
 import {

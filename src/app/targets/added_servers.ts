@@ -5,8 +5,7 @@
  */
 import { type Clock, sleep } from "../../net/clock.ts";
 import { type Database, StoreError } from "../../store/database/database.ts";
-import { lastServerId } from "../../store/server_queries.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
+import { lastServerId, withDatabaseErrors } from "../../store/mod.ts";
 import type { WatchedServer } from "../../watch/mod.ts";
 import { addedServers, type StoredSources } from "./watch_targets.ts";
 

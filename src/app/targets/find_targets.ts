@@ -8,11 +8,11 @@ import { type Address, type Endpoint, endpointKey } from "../../core/address.ts"
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
 import {
+  type KnownTarget,
   type NameRequest,
   sharedRequests,
   type TargetNames,
-} from "../../scan/setup/requested_names.ts";
-import type { KnownTarget } from "../../scan/setup/scan_setup.ts";
+} from "../../scan/mod.ts";
 import { compose, type Inclusion, type Targets } from "../../targets/compose.ts";
 import {
   type NameTarget,

@@ -6,23 +6,28 @@
 import { type Endpoint, family, parseHost } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
-import { jitterOf, overdue, PRIOR_SCALE } from "../../discovery/freshness.ts";
+import { jitterOf, overdue, PRIOR_SCALE } from "../../discovery/mod.ts";
+import {
+  allEndpoints,
+  type ConnectionEnvironment,
+  knownEndpoints,
+  openStore,
+  readOptOuts,
+  readStore,
+  withDatabaseErrors,
+} from "../../store/mod.ts";
+import type { Marks } from "../../scan/mod.ts";
+import { isLater } from "../../sweep/mod.ts";
 import { isKnownFor } from "../../protocols/declared_facts.ts";
 import { sweptProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { allEndpoints, knownEndpoints } from "../../store/server_queries.ts";
 import type { Database } from "../../store/database/database.ts";
-import { readOptOuts } from "../../store/writers/opt_outs.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
-import { type ConnectionEnvironment, openStore, readStore } from "../../store/open_store.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { namesIn } from "../../targets/requested_names.ts";
 import type { NamedService } from "../../targets/srv.ts";
 import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namedPlace } from "../databases/select_servers.ts";
-import type { Marks } from "../../scan/setup/low_water_mark.ts";
-import { isLater } from "../../sweep/mark_history.ts";
 import type { Shard } from "../../targets/parts.ts";
 import { readServerRows } from "./servers_in_files.ts";
 

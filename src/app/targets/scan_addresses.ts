@@ -4,7 +4,7 @@
  * @module
  */
 import { type Address, family } from "../../core/address.ts";
-import type { ScanAddresses } from "../../store/scans/scan_ranges.ts";
+import type { ScanAddresses } from "../../store/mod.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { type Range, rangeOfOne, RangeSet } from "../../targets/ranges.ts";
 import type { FoundTargets } from "./find_targets.ts";

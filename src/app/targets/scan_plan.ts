@@ -4,18 +4,20 @@
  *
  * @module
  */
-import type { ScanLimits, ScanSelection } from "../../scan/setup/scan_setup.ts";
-import { scanPasses, sumOf } from "../../scan/plan/pass_plan.ts";
 import {
   countPlans,
   isDetectionTarget,
   isVisited,
   type KnownPlan,
-} from "../../scan/plan/known_server_plan.ts";
+  type PassScale,
+  type ScanLimits,
+  scanPasses,
+  type ScanSelection,
+  sumOf,
+} from "../../scan/mod.ts";
+import { type Pass, spaceOf } from "../../sweep/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { PassScale } from "../../scan/setup/adaptive_setup.ts";
 import { densityOf } from "../../targets/density.ts";
-import { type Pass, spaceOf } from "../../sweep/passes.ts";
 import type { Segment } from "../../targets/space.ts";
 
 /** The limits that determine the duration. */

@@ -6,9 +6,8 @@
 import { isTag } from "../../store/rows/server_tags.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
-import { type ImportedServer, readForeignFile } from "../../sinks/foreign/foreign_files.ts";
-import { XmlError } from "../../sinks/foreign/xml_tags.ts";
-import type { StoredRecord } from "../../store/rows/stored_record.ts";
+import { type ImportedServer, readForeignFile, XmlError } from "../../sinks/foreign/mod.ts";
+import type { StoredRecord } from "../../store/mod.ts";
 import { readReason, standardInput, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 import { decodeTextStream, tidyText } from "../../core/text.ts";

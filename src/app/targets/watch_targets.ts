@@ -7,14 +7,17 @@ import { type Endpoint, endpointKey, formatEndpoint, parseHost } from "../../cor
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
-import type { StoredRecord } from "../../store/rows/stored_record.ts";
+import {
+  allServers,
+  serversAfter,
+  type StoredRecord,
+  withDatabaseErrors,
+} from "../../store/mod.ts";
+import { type StoredState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import type { Database } from "../../store/database/database.ts";
-import { allServers, serversAfter } from "../../store/server_queries.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { neverProbedReason } from "../../targets/shipped_lists.ts";
 import { splitWords } from "../../targets/parse.ts";
-import { type StoredState, WatchedServer, type WatchRules } from "../../watch/mod.ts";
 import { OUTPUT_FORMAT_LIST } from "../outputs/output_formats.ts";
 import { locate } from "../names/locate_server.ts";
 import {

@@ -5,13 +5,12 @@
  * @module
  */
 import type { Clock } from "../../net/clock.ts";
-import type { Network } from "../../net/network.ts";
-import { OptedOutAddresses } from "../../scan/tables/opted_out_addresses.ts";
-import { seedOf } from "../../scan/setup/random_numbers.ts";
+import type { Network } from "../../net/mod.ts";
+import { OptedOutAddresses, seedOf } from "../../scan/mod.ts";
+import type { WatchedServer, WatchRules } from "../../watch/mod.ts";
 import type { Database } from "../../store/database/database.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { WatchedServer, WatchRules } from "../../watch/mod.ts";
 import { contextNetwork } from "../network/call_context.ts";
 import { WatchDatabases } from "./watch_databases.ts";
 import { namesFile } from "../options/path_conflicts.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 import { type Address, family } from "../../core/address.ts";
-import type { Throttle } from "../../net/throttle.ts";
-import { withoutPlayers } from "../../protocols/declared_facts.ts";
+import type { Throttle } from "../../net/mod.ts";
 import {
+  type CrawlStatus,
   firstPollsMs,
   newWatchCounts,
   type PollingSetup,
@@ -14,11 +14,12 @@ import {
   pollServers,
   type WatchCounts,
   type WatchedServer,
-  type WatchEvent,
   type Webhook,
   withEventLimit,
 } from "../../watch/mod.ts";
-import { AddressSignals } from "../../scan/tables/address_signals.ts";
+import type { WatchEvent } from "../../store/events/watch_event.ts";
+import { AddressSignals } from "../../scan/mod.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { connectionEnvironment } from "../options/connection_environment.ts";
 import { keepPruned } from "../databases/prune.ts";
 import { keepRolledUp } from "../databases/roll_up_databases.ts";
@@ -29,7 +30,6 @@ import {
 } from "../engines/watch_sockets.ts";
 import { probedEndpoints, serveWatch, type WatchServer } from "../metrics/serve_watch.ts";
 import { formatConfig } from "../options/config_file.ts";
-import type { CrawlStatus } from "../../watch/crawl_loop.ts";
 import { openWebhook, type WebhookSetup } from "./watch_webhook.ts";
 import { findAddedServers } from "../targets/added_servers.ts";
 import { MovedNames } from "../names/moved_names.ts";

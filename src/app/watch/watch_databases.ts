@@ -6,17 +6,24 @@
 import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
 import { type Database, StoreError, Unavailable } from "../../store/database/database.ts";
-import { readOptOuts } from "../../store/writers/opt_outs.ts";
+import {
+  lastServerId,
+  openExisting,
+  type OpenOptions,
+  openStore,
+  readOptOuts,
+  type ScanNumbers,
+  Store,
+  UnconfirmedEvents,
+  type WatchSpan,
+  withDatabaseErrors,
+  writePolls,
+  writeSpans,
+} from "../../store/mod.ts";
+import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
+import type { WatchEvent } from "../../store/events/watch_event.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
-import { openExisting, type OpenOptions, openStore } from "../../store/open_store.ts";
-import { UnconfirmedEvents } from "../../store/writers/poll_events.ts";
-import { writePolls } from "../../store/writers/poll_writer.ts";
-import type { ScanNumbers } from "../../store/scans/scan_progress.ts";
-import { lastServerId } from "../../store/server_queries.ts";
-import { Store, withDatabaseErrors } from "../../store/store.ts";
-import { type WatchSpan, writeSpans } from "../../store/uptime/watch_spans.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { Journal, type WatchCounts, type WatchEvent, type WatchRules } from "../../watch/mod.ts";
 import { type Interrupt, Interrupted } from "../interrupt_signals.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { connectionEnvironment } from "../options/connection_environment.ts";

@@ -10,9 +10,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
-import { WebhookPosition } from "../../store/events/webhook_position.ts";
-import { readSalt } from "../../store/forget/tombstones.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
+import { readSalt, WebhookPosition, withDatabaseErrors } from "../../store/mod.ts";
 import {
   EventFeedQueue,
   EventSpool,

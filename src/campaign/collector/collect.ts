@@ -4,17 +4,13 @@
  * @module
  */
 import { type CallContext, contextNetwork } from "../../app/network/call_context.ts";
-import { connectionEnvironment } from "../../app/options/connection_environment.ts";
-import { fileChangeOf } from "../../app/databases/file_change.ts";
-import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
+import { connectionEnvironment, type OptionsOf } from "../../app/options/mod.ts";
+import { fileChangeOf, prunedLine, pruneOnce } from "../../app/databases/mod.ts";
+import { openStore, readCollectorIdentity, withDatabaseErrors } from "../../store/mod.ts";
 import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import { systemClock } from "../../net/clock.ts";
 import { parseDatabaseLocation } from "../../store/database_location.ts";
-import { openStore } from "../../store/open_store.ts";
-import { readCollectorIdentity } from "../../store/parts/campaign_scan.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import { Control } from "../control.ts";
 import { connectBroker } from "../nats/connection.ts";

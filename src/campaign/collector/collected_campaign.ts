@@ -4,24 +4,23 @@
  * @module
  */
 import { queriedProtocolsOf } from "../../app/scan/scan_databases.ts";
-import { formatConfig } from "../../app/options/config_file.ts";
-import { type ReadingContext, readOptions } from "../../app/options/read_options.ts";
+import { formatConfig, type ReadingContext, readOptions } from "../../app/options/mod.ts";
+import { scanChoice, scanSelection } from "../../app/scan/mod.ts";
+import { randomSeed } from "../../app/mod.ts";
+import { addressesOf, composeTargets } from "../../app/targets/mod.ts";
+import {
+  beganAt,
+  coverageOf,
+  type CoverageOptions,
+  requestedName,
+  type ScanCoverage,
+  START,
+} from "../../scan/mod.ts";
+import type { CampaignStart, Coverage, InterviewScope, UndecidedPart } from "../../store/mod.ts";
 import { orderDigest } from "../../app/resume/scan_configuration.ts";
-import { scanChoice, scanSelection } from "../../app/scan/scan_choice.ts";
-import { randomSeed } from "../../app/system_random.ts";
-import { composeTargets } from "../../app/targets/find_targets.ts";
-import { addressesOf } from "../../app/targets/scan_addresses.ts";
 import { type Address, type Endpoint, parseAddress } from "../../core/address.ts";
 import { parseJson } from "../../core/checked_json.ts";
 import { InputError } from "../../core/errors.ts";
-import { START } from "../../scan/setup/low_water_mark.ts";
-import { coverageOf, type CoverageOptions, type ScanCoverage } from "../../scan/plan/coverage.ts";
-import { requestedName } from "../../scan/setup/requested_names.ts";
-import { beganAt } from "../../scan/setup/scan_id.ts";
-import type { Coverage } from "../../store/writers/missing_servers.ts";
-import type { InterviewScope } from "../../store/merging/kept_columns.ts";
-import type { CampaignStart } from "../../store/parts/campaign_scan.ts";
-import type { UndecidedPart } from "../../store/parts/finish_scan.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { Parts } from "../../targets/parts.ts";
 import type { Range } from "../../targets/ranges.ts";

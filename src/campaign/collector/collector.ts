@@ -6,12 +6,14 @@
 import type { Address } from "../../core/address.ts";
 import { countOf } from "../../core/quantities.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
-import type { OptOutList } from "../../net/network.ts";
-import { writeOptOutEvents } from "../../store/writers/server_events.ts";
-import { writeOptOuts } from "../../store/writers/opt_outs.ts";
-import { writeCampaignBatch } from "../../store/parts/campaign_scan.ts";
-import { finishScan } from "../../store/parts/finish_scan.ts";
-import type { PartUpdate } from "../../store/parts/scan_parts.ts";
+import type { OptOutList } from "../../net/mod.ts";
+import {
+  finishScan,
+  type PartUpdate,
+  writeCampaignBatch,
+  writeOptOutEvents,
+  writeOptOuts,
+} from "../../store/mod.ts";
 import type { AddressSet } from "../../targets/ranges.ts";
 import { type Control, sourceOf } from "../control.ts";
 import { resultConsumer, RESULTS, resultSubjects } from "../names.ts";

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { ReadingContext } from "../../app/options/read_options.ts";
+import type { ReadingContext } from "../../app/options/mod.ts";
+import { beginCampaignScan } from "../../store/mod.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
 import { isInList, listValue } from "../../store/database/database.ts";
-import { beginCampaignScan } from "../../store/parts/campaign_scan.ts";
 import type { CampaignEntry, Control } from "../control.ts";
 import { BrokerError } from "../nats/errors.ts";
 import type { Broker } from "../nats/connection.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Clock, sleep } from "../../net/clock.ts";
-import type { PartUpdate } from "../../store/parts/scan_parts.ts";
+import type { PartUpdate } from "../../store/mod.ts";
 import { readEntry } from "../entries.ts";
 import { type LeaseValue, parseLeaseValue } from "../lease_value.ts";
 import { LEASE_BUCKET, parseLeaseKey } from "../names.ts";

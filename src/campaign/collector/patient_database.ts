@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { FileChange } from "../../app/databases/file_change.ts";
+import type { FileChange } from "../../app/databases/mod.ts";
+import { withDatabaseErrors } from "../../store/mod.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import { ChangedMeanwhile, type Database, StoreError } from "../../store/database/database.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
 
 /** The first pause after a failure, and the longest one, milliseconds. */
 const [PAUSE_MS, MAX_PAUSE_MS] = [500, 15_000];

@@ -5,7 +5,7 @@
  */
 import { FieldError } from "../../core/checked_json.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import type { PartUpdate } from "../../store/parts/scan_parts.ts";
+import type { PartUpdate } from "../../store/mod.ts";
 import { parseResultSubject, type ResultKind } from "../names.ts";
 import type { JsMsg } from "../nats/client_types.ts";
 import type { PartCounters } from "../lease_value.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readTextFile } from "../../app/environment.ts";
+import { readTextFile } from "../../app/mod.ts";
 import { InputError } from "../../core/errors.ts";
 import { loadNatsClient } from "./client.ts";
 import type {

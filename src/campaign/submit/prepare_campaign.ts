@@ -5,21 +5,27 @@
  * @module
  */
 import { type CallContext, contextNetwork } from "../../app/network/call_context.ts";
-import type { GivenOptions } from "../../app/options/given_options.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
-import { readOptions } from "../../app/options/read_options.ts";
-import { locateTargets } from "../../app/scan/locate_targets.ts";
-import type { ScanContext } from "../../app/scan/read_scan.ts";
-import { type ScanChoice, scanChoice, scanSelection } from "../../app/scan/scan_choice.ts";
-import { type ChosenLimits, scanLimits } from "../../app/engines/scan_rates.ts";
-import { newScanId, randomSeed } from "../../app/system_random.ts";
-import { composeTargets, type NamedTargets } from "../../app/targets/find_targets.ts";
-import { requireContact, requirePermission } from "../../app/targets/require_permission.ts";
-import { type Plan, planScan } from "../../app/targets/scan_plan.ts";
+import { type GivenOptions, type OptionsOf, readOptions } from "../../app/options/mod.ts";
+import {
+  locateTargets,
+  type ScanChoice,
+  scanChoice,
+  type ScanContext,
+  scanSelection,
+} from "../../app/scan/mod.ts";
+import { type ChosenLimits, scanLimits } from "../../app/engines/mod.ts";
+import { newScanId, randomSeed } from "../../app/mod.ts";
+import {
+  composeTargets,
+  type NamedTargets,
+  type Plan,
+  planScan,
+  requireContact,
+  requirePermission,
+} from "../../app/targets/mod.ts";
+import type { Network } from "../../net/mod.ts";
+import { type ScanSelection, START } from "../../scan/mod.ts";
 import { InputError } from "../../core/errors.ts";
-import type { Network } from "../../net/network.ts";
-import { START } from "../../scan/setup/low_water_mark.ts";
-import type { ScanSelection } from "../../scan/setup/scan_setup.ts";
 import type { Targets } from "../../targets/compose.ts";
 import { Parts } from "../../targets/parts.ts";
 import { defaultParts, type DividedScan, type Spec, specOf } from "../spec.ts";

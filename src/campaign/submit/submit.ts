@@ -9,7 +9,7 @@
  * @module
  */
 import { orderDigest } from "../../app/resume/scan_configuration.ts";
-import { composeTargets } from "../../app/targets/find_targets.ts";
+import { composeTargets } from "../../app/targets/mod.ts";
 import { InputError } from "../../core/errors.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { type CampaignEntry, Control, sourceOf } from "../control.ts";

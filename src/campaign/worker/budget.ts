@@ -4,9 +4,8 @@
  * @module
  */
 import type { Clock } from "../../net/clock.ts";
-import type { Throttle } from "../../net/throttle.ts";
-import { throttleOf } from "../../scan/scan.ts";
-import type { ScanLimits } from "../../scan/setup/scan_setup.ts";
+import type { Throttle } from "../../net/mod.ts";
+import { type ScanLimits, throttleOf } from "../../scan/mod.ts";
 
 /**
  * One throttle for all parts of a campaign that a worker scans. Its rate is the campaign's rate,

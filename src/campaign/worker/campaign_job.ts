@@ -4,12 +4,12 @@
  * @module
  */
 import { contextNetwork } from "../../app/network/call_context.ts";
-import { locateTargets } from "../../app/scan/locate_targets.ts";
-import { scanLimits } from "../../app/engines/scan_rates.ts";
+import { locateTargets } from "../../app/scan/mod.ts";
+import { scanLimits } from "../../app/engines/mod.ts";
+import { START } from "../../scan/mod.ts";
 import { FieldError, integer, objectOf, parseJson, text } from "../../core/checked_json.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Address } from "../../core/address.ts";
-import { START } from "../../scan/setup/low_water_mark.ts";
 import type { CampaignEntry } from "../control.ts";
 import { taskConsumer, TASKS } from "../names.ts";
 import type { Consumer, JsMsg } from "../nats/client_types.ts";

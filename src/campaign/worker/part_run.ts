@@ -5,11 +5,10 @@
  * @module
  */
 import { progressNumbers } from "../../app/scan/scan_databases.ts";
-import type { ScanResult } from "../../app/scan/run_scan.ts";
+import type { ScanResult } from "../../app/scan/mod.ts";
+import { untilOpen } from "../../net/mod.ts";
+import type { ScanControls, ScanState } from "../../scan/mod.ts";
 import { countOf } from "../../core/quantities.ts";
-import { untilOpen } from "../../net/send_gate.ts";
-import type { ScanControls } from "../../scan/setup/scan_setup.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
 import { Lease } from "../lease.ts";
 import { MAX_TRIES, type PartCounters } from "../lease_value.ts";
 import type { JsMsg } from "../nats/client_types.ts";

@@ -4,23 +4,30 @@
  * @module
  */
 import { progressNumbers } from "../../app/scan/scan_databases.ts";
-import { prepareScan } from "../../app/scan/prepare_scan.ts";
-import { type ScanRequest, WRITES_NOTHING } from "../../app/scan/read_scan.ts";
-import { type RunOptions, runPreparedScan, type ScanResult } from "../../app/scan/run_scan.ts";
-import { randomBytes } from "../../app/system_random.ts";
+import {
+  prepareScan,
+  type RunOptions,
+  runPreparedScan,
+  type ScanRequest,
+  type ScanResult,
+  WRITES_NOTHING,
+} from "../../app/scan/mod.ts";
+import { randomBytes } from "../../app/mod.ts";
+import {
+  type Checkpointer,
+  type Counters,
+  countersField,
+  countersOf,
+  type Marks,
+  marksField,
+  type ScanControls,
+  type ScanState,
+  START,
+} from "../../scan/mod.ts";
 import { formatAddress } from "../../core/address.ts";
 import { objectOf } from "../../core/checked_json.ts";
 import { InputError, permissionText, ShortageError } from "../../core/errors.ts";
 import { sleep } from "../../net/clock.ts";
-import {
-  type Counters,
-  countersField,
-  countersOf,
-  marksField,
-} from "../../scan/checkpoint/checkpoint_file.ts";
-import { type Marks, START } from "../../scan/setup/low_water_mark.ts";
-import type { Checkpointer, ScanControls } from "../../scan/setup/scan_setup.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { Lease } from "../lease.ts";
 import type { PartCounters } from "../lease_value.ts";

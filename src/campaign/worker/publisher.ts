@@ -5,7 +5,7 @@
  */
 import type { ServerRecord } from "../../core/record.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
-import { type SendGate, untilOpen } from "../../net/send_gate.ts";
+import { type SendGate, untilOpen } from "../../net/mod.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import { resultSubject } from "../names.ts";
 import type { Broker } from "../nats/connection.ts";

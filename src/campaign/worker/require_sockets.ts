@@ -3,11 +3,15 @@
  *
  * @module
  */
-import { chooseEngine, type Engine } from "../../app/engines/choose_engine.ts";
-import { engineConditions } from "../../app/engines/load_engines.ts";
-import { closeSockets, openScanSockets } from "../../app/engines/scan_sockets.ts";
+import {
+  chooseEngine,
+  closeSockets,
+  type Engine,
+  engineConditions,
+  openScanSockets,
+} from "../../app/engines/mod.ts";
+import type { Network } from "../../net/mod.ts";
 import { family } from "../../core/address.ts";
-import type { Network } from "../../net/network.ts";
 import { compose, type Targets } from "../../targets/compose.ts";
 import type { WorkerChoice } from "../part_request.ts";
 

@@ -3,13 +3,11 @@
  *
  * @module
  */
-import type { GivenOptions } from "../../app/options/given_options.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
-import { readOptions } from "../../app/options/read_options.ts";
-import type { ScanContext } from "../../app/scan/read_scan.ts";
-import { randomBytes } from "../../app/system_random.ts";
+import { type GivenOptions, type OptionsOf, readOptions } from "../../app/options/mod.ts";
+import type { ScanContext } from "../../app/scan/mod.ts";
+import { randomBytes } from "../../app/mod.ts";
+import type { OptOutList } from "../../net/mod.ts";
 import { contextNetwork } from "../../app/network/call_context.ts";
-import type { OptOutList } from "../../net/network.ts";
 import { rangeOfOne } from "../../targets/ranges.ts";
 import { workerExclusions } from "../part_request.ts";
 import type { Address } from "../../core/address.ts";

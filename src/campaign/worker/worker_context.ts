@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ScanContext } from "../../app/scan/read_scan.ts";
+import type { ScanContext } from "../../app/scan/mod.ts";
 import type { Clock } from "../../net/clock.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { Control } from "../control.ts";

@@ -5,17 +5,20 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { textFor } from "../../app/options/protocol_help.ts";
-import { EXIT } from "../../app/exit_codes.ts";
 import {
   type Command,
   COMMAND_NAMES as NAMES,
   COMMANDS,
+  dashed,
+  FIRST_WORDS,
+  GROUPED_COMMANDS,
+  type Option,
+  OPTIONS,
+  optionsOf,
   SHELL_NAMES,
-} from "../../app/options/commands.ts";
-import { FIRST_WORDS, GROUPED_COMMANDS } from "../../app/options/command_words.ts";
-import { dashed, type Option } from "../../app/options/option.ts";
-import { OPTIONS, optionsOf } from "../../app/options/option_table.ts";
+  textFor,
+} from "../../app/options/mod.ts";
+import { EXIT } from "../../app/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { print } from "../term/console.ts";
 

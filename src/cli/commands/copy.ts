@@ -3,18 +3,14 @@
  *
  * @module
  */
-import { brokenCellReporter } from "../../app/databases/broken_cells.ts";
-import { connectionEnvironment } from "../../app/options/connection_environment.ts";
-import { namedPlace } from "../../app/databases/select_servers.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { type PrintedColumn, tableLines } from "../../app/outputs/table_format.ts";
+import { brokenCellReporter, namedPlace } from "../../app/databases/mod.ts";
+import { connectionEnvironment } from "../../app/options/mod.ts";
+import { EXIT, onInterrupt } from "../../app/mod.ts";
+import { type PrintedColumn, tableLines } from "../../app/outputs/mod.ts";
+import { createTextIndex, openCopyTarget, readStore, withDatabaseErrors } from "../../store/mod.ts";
 import { InputError } from "../../core/errors.ts";
 import { withCommas } from "../../core/quantities.ts";
 import { type ComparedTable, copyDatabase, isSameTable } from "../../store/copy/copy_database.ts";
-import { openCopyTarget, readStore } from "../../store/open_store.ts";
-import { createTextIndex } from "../../store/schema/text_index.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { printLines, reportError, reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";

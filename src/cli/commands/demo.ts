@@ -5,31 +5,32 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
-import { drawFleet, type FleetHost } from "../../fleet/simulate/draw_fleet.ts";
-import { ifInUse, openFleet } from "../../fleet/simulate/open_fleet.ts";
 import {
+  drawFleet,
+  type FleetHost,
+  ifInUse,
   isFlawless,
+  openFleet,
   readCsv,
   readNdjson,
   type RowsVerdict,
+  type ScannedSelection,
   verdictLines,
   verifyAgainstManifest,
-} from "../../fleet/judge/verify_rows.ts";
+} from "../../fleet/mod.ts";
+import { EXIT, IS_NPM_PACKAGE, reason, userPath } from "../../app/mod.ts";
+import { serverTable } from "../../app/outputs/mod.ts";
 import { systemClock } from "../../net/clock.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { parseTarget } from "../../targets/parse.ts";
-import { EXIT } from "../../app/exit_codes.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, print, reportLine } from "../term/console.ts";
-import { IS_NPM_PACKAGE, reason, userPath } from "../../app/environment.ts";
 import { FLEET_RANGE } from "../../fleet/usual_fleet.ts";
 import { usualPorts } from "../../protocols/usual_ports.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { runPassingScan } from "./scan/scan.ts";
-import { serverTable } from "../../app/outputs/table_format.ts";
 
 /** The folder that the demo writes to. */
 const FOLDER = "demo";

@@ -6,21 +6,24 @@
  */
 import { formatAddress, parseIpv4 } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import type { Faults } from "../../fleet/simulate/network/faults.ts";
-import { drawFleet, manifestEntries } from "../../fleet/simulate/draw_fleet.ts";
-import { formatManifest } from "../../fleet/manifest.ts";
-import { type Fleet, ifInUse, openFleet } from "../../fleet/simulate/open_fleet.ts";
-import { WitnessLog } from "../../fleet/witness_log.ts";
+import {
+  drawFleet,
+  type Faults,
+  type Fleet,
+  formatManifest,
+  ifInUse,
+  manifestEntries,
+  openFleet,
+  WitnessLog,
+} from "../../fleet/mod.ts";
+import { EXIT, onInterrupt, userPath, writeRefusal, writeTextFile } from "../../app/mod.ts";
+import type { OptionsOf } from "../../app/options/mod.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { RangeSet } from "../../targets/ranges.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
-import { userPath, writeRefusal, writeTextFile } from "../../app/environment.ts";
-import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { privateRanges } from "../../targets/shipped_lists.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { checkScan, refuseCheckOptions } from "./fleet_check.ts";

@@ -3,21 +3,24 @@
  *
  * @module
  */
-import { EXIT } from "../../app/exit_codes.ts";
+import { EXIT, readTextFile } from "../../app/mod.ts";
+import {
+  isFlawless,
+  type ManifestEntry,
+  parseManifest,
+  type ScannedSelection,
+  verdictLines,
+  verifyAgainstManifest,
+} from "../../fleet/mod.ts";
+import type { GivenOptions, OptionsOf } from "../../app/options/mod.ts";
+import { protocolsOf } from "../../app/settings/mod.ts";
+import { chosenPorts } from "../../app/scan/mod.ts";
 import { parse } from "@std/csv";
 import { InputError } from "../../core/errors.ts";
 import { serverId, type ServerRecord } from "../../core/record.ts";
-import type { ScannedSelection } from "../../fleet/judge/expected_rows.ts";
-import { isFlawless, verdictLines, verifyAgainstManifest } from "../../fleet/judge/verify_rows.ts";
-import { type ManifestEntry, parseManifest } from "../../fleet/manifest.ts";
 import { parseRow } from "../../sinks/json.ts";
 import { jsonFromCells, recordFromJson } from "../../sinks/read_rows.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
-import { readTextFile } from "../../app/environment.ts";
-import type { GivenOptions } from "../../app/options/given_options.ts";
-import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
-import { chosenPorts } from "../../app/scan/scan_choice.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
 import { print } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
 

@@ -3,21 +3,20 @@
  *
  * @module
  */
-import { connectionEnvironment } from "../../app/options/connection_environment.ts";
+import { connectionEnvironment } from "../../app/options/mod.ts";
 import {
   type CountedServerToForget,
   findServersToForget,
   forgetServers,
+  type ForgottenInFile,
+  namedPlace,
   undoForget,
-} from "../../app/databases/forget.ts";
-import type { ForgottenInFile } from "../../app/databases/forget_in_files.ts";
-import { namedPlace } from "../../app/databases/select_servers.ts";
-import { EXIT } from "../../app/exit_codes.ts";
+} from "../../app/databases/mod.ts";
+import { EXIT } from "../../app/mod.ts";
+import { openExisting, withDatabaseErrors } from "../../store/mod.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
 import type { Database } from "../../store/database/database.ts";
-import { openExisting } from "../../store/open_store.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { printLines, reportError, reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";

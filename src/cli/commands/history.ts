@@ -7,19 +7,22 @@ import { dateText } from "../term/date_text.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf, durationText, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
-import { countObservations, historyOf, type Observation } from "../../store/history_queries.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
-import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
-import { type RecentUptime, recentUptime } from "../../store/uptime/uptime_queries.ts";
-import { connectionEnvironment } from "../../app/options/connection_environment.ts";
-import { fileChangeOf } from "../../app/databases/file_change.ts";
-import { EXIT } from "../../app/exit_codes.ts";
+import {
+  countObservations,
+  historyOf,
+  type Observation,
+  type RecentUptime,
+  recentUptime,
+  type Uptime,
+  withDatabaseErrors,
+} from "../../store/mod.ts";
+import { connectionEnvironment } from "../../app/options/mod.ts";
+import { fileChangeOf, findServer, namedPlace, openNamed } from "../../app/databases/mod.ts";
+import { EXIT } from "../../app/mod.ts";
+import { playersText, type PrintedColumn, tableLines } from "../../app/outputs/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { showEvents } from "./history_events.ts";
 import { print, printLines, reportLine } from "../term/console.ts";
-import { findServer } from "../../app/databases/find_server.ts";
-import { namedPlace, openNamed } from "../../app/databases/select_servers.ts";
-import { playersText, type PrintedColumn, tableLines } from "../../app/outputs/table_format.ts";
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(call: CommandCall): Promise<number> {

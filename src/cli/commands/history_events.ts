@@ -5,12 +5,8 @@
  * @module
  */
 import { systemClock } from "../../net/clock.ts";
-import { checkFile, type FileChange } from "../../app/databases/file_change.ts";
-import { onInterrupt } from "../../app/interrupt_signals.ts";
-import { countOf } from "../../core/quantities.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import { jsonText, SCHEMA } from "../../sinks/json.ts";
-import type { Database } from "../../store/database/database.ts";
+import { checkFile, type FileChange } from "../../app/databases/mod.ts";
+import { EXIT, onInterrupt } from "../../app/mod.ts";
 import {
   BEFORE_EVENTS,
   type BrokenEvent,
@@ -20,10 +16,13 @@ import {
   followEvents,
   lastEvents,
   laterPosition,
+  newestEvents,
   type StoredEvent,
-} from "../../store/events/event_feed.ts";
-import { newestEvents } from "../../store/events/newest_events.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
+  withDatabaseErrors,
+} from "../../store/mod.ts";
+import { countOf } from "../../core/quantities.ts";
+import { jsonText, SCHEMA } from "../../sinks/json.ts";
+import type { Database } from "../../store/database/database.ts";
 import { print, reportLine, terminalSize } from "../term/console.ts";
 import { storedEventLine } from "../term/event_lines.ts";
 

@@ -6,35 +6,38 @@
 import { InputError } from "../../core/errors.ts";
 import {
   type ImportedServer,
+  namesWithoutHost,
   readForeignFile,
   type TargetText,
-} from "../../sinks/foreign/foreign_files.ts";
-import { namesWithoutHost } from "../../sinks/foreign/tables.ts";
+  XmlError,
+} from "../../sinks/foreign/mod.ts";
+import {
+  openStore,
+  type StoredRecord,
+  withDatabaseErrors,
+  writeImportedRecords,
+} from "../../store/mod.ts";
+import { EXIT } from "../../app/mod.ts";
+import { connectionEnvironment, type OptionsOf } from "../../app/options/mod.ts";
+import {
+  type ImportedName,
+  type Lookups,
+  LOOKUPS_AT_ONCE,
+  nameInLine,
+  resolveImportedName,
+  resolveName,
+  serviceFinder,
+} from "../../app/names/mod.ts";
+import { openRowFile, stored, tagTexts } from "../../app/targets/mod.ts";
+import { namedPlace } from "../../app/databases/mod.ts";
 import { parseAddress } from "../../core/address.ts";
-import { XmlError } from "../../sinks/foreign/xml_tags.ts";
-import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import type { Database } from "../../store/database/database.ts";
 import { isTag } from "../../store/rows/server_tags.ts";
-import { openStore } from "../../store/open_store.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
-import { writeImportedRecords } from "../../store/writers/import_writer.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { reportLine } from "../term/console.ts";
 import { type JsonResult, printResult } from "../term/json_results.ts";
-import { resolveName, serviceFinder } from "../../app/names/dns_lookup.ts";
-import {
-  type ImportedName,
-  nameInLine,
-  resolveImportedName,
-} from "../../app/names/imported_names.ts";
-import { type Lookups, LOOKUPS_AT_ONCE } from "../../app/names/name_lookup.ts";
-import { openRowFile, stored, tagTexts } from "../../app/targets/servers_in_files.ts";
-import { namedPlace } from "../../app/databases/select_servers.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { decodeTextStream, oneLine } from "../../core/text.ts";
-import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 
 /** Number of servers that are written in one transaction. */
 const BATCH = 500;

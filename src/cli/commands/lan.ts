@@ -12,7 +12,10 @@ import {
   type LocalLink,
   type LocalNetwork,
 } from "../../scan/lan/mod.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
+import type { OptionsOf } from "../../app/options/mod.ts";
+import { EXIT, onInterrupt } from "../../app/mod.ts";
+import { DEFAULTS } from "../../app/settings/mod.ts";
+import { FoundRows, type OutputPlan, planFoundRows, planOutputs } from "../../app/outputs/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import {
   draw,
@@ -23,15 +26,10 @@ import {
   terminalSize,
   writeRows,
 } from "../term/console.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import { onInterrupt } from "../../app/interrupt_signals.ts";
 import { discoverServers, prepareLanDiscovery } from "../../app/lan/discover_servers.ts";
-import { DEFAULTS } from "../../app/settings/defaults.ts";
 import { openLanTable } from "../term/live/lan_table.ts";
 import { countOf } from "../../core/quantities.ts";
 import { useColor } from "../term/server_description.ts";
-import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
-import { type OutputPlan, planOutputs } from "../../app/outputs/plan_outputs.ts";
 
 /** Runs `lan`; returns the exit code. */
 export async function runLan(call: CommandCall): Promise<number> {

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { reason } from "../../app/environment.ts";
-import { EXIT } from "../../app/exit_codes.ts";
+import { EXIT, reason } from "../../app/mod.ts";
 import {
   type OptedOut,
   type OptOutEntry,

@@ -4,14 +4,13 @@
  * @module
  */
 import { InputError } from "../../core/errors.ts";
-import { openExisting } from "../../store/open_store.ts";
-import { EXIT } from "../../app/exit_codes.ts";
+import { openExisting } from "../../store/mod.ts";
+import { EXIT } from "../../app/mod.ts";
+import { namedPlace, prunedLine, pruneOnce } from "../../app/databases/mod.ts";
+import { connectionEnvironment } from "../../app/options/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { reportLine } from "../term/console.ts";
 import { printResult } from "../term/json_results.ts";
-import { namedPlace } from "../../app/databases/select_servers.ts";
-import { prunedLine, pruneOnce } from "../../app/databases/prune.ts";
-import { connectionEnvironment } from "../../app/options/connection_environment.ts";
 
 /** Runs `prune`; returns the exit code. */
 export async function runPrune(call: CommandCall): Promise<number> {

@@ -13,8 +13,7 @@ import { requestText } from "../../targets/srv.ts";
 import type { CommandCall } from "../options/command_line.ts";
 import { readArgs, typedNames } from "../options/parse_arguments.ts";
 import { outputColumns, print, reportError, reportLine, writeRows } from "../term/console.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import { onInterrupt } from "../../app/interrupt_signals.ts";
+import { EXIT, onInterrupt } from "../../app/mod.ts";
 import {
   locateHosts,
   type NamedHost,
@@ -23,9 +22,9 @@ import {
   queryEndpoints,
   readQuery,
   recordsOf,
-} from "../../app/scan/query_endpoints.ts";
-import { FoundRows, planFoundRows } from "../../app/outputs/found_rows.ts";
-import { protocolsOf } from "../../app/settings/chosen_protocols.ts";
+} from "../../app/scan/mod.ts";
+import { FoundRows, planFoundRows } from "../../app/outputs/mod.ts";
+import { protocolsOf } from "../../app/settings/mod.ts";
 import { versionsWith } from "../../classify/game_versions.ts";
 import { describe, useColor } from "../term/server_description.ts";
 

@@ -6,13 +6,19 @@
 import { dateText } from "../term/date_text.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 import { jsonText } from "../../sinks/json.ts";
-import { type ListedParts, listedParts } from "../../store/parts/part_list.ts";
-import { countScans, newestScans, scanName, type StoredScan } from "../../store/scans/scan_list.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
-import { connectionEnvironment } from "../../app/options/connection_environment.ts";
-import { openNamed } from "../../app/databases/select_servers.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import { type PrintedColumn, tableLines } from "../../app/outputs/table_format.ts";
+import {
+  countScans,
+  type ListedParts,
+  listedParts,
+  newestScans,
+  scanName,
+  type StoredScan,
+  withDatabaseErrors,
+} from "../../store/mod.ts";
+import { connectionEnvironment } from "../../app/options/mod.ts";
+import { openNamed } from "../../app/databases/mod.ts";
+import { EXIT } from "../../app/mod.ts";
+import { type PrintedColumn, tableLines } from "../../app/outputs/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, print, printLines, reportLine } from "../term/console.ts";
 

@@ -5,7 +5,7 @@
  */
 import { recordSchema } from "../../core/schema.ts";
 import { rankedNames } from "../../protocols/list.ts";
-import { EXIT } from "../../app/exit_codes.ts";
+import { EXIT } from "../../app/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { print } from "../term/console.ts";
 

@@ -8,27 +8,32 @@ import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { WholeFile } from "../../sinks/whole_files.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
-import { withDatabaseErrors } from "../../store/store.ts";
-import { connectionEnvironment } from "../../app/options/connection_environment.ts";
-import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
-import { placeLookup, readGeoipFiles } from "../../app/geoip/places.ts";
-import { EXIT } from "../../app/exit_codes.ts";
-import { type CommandCall, readCommandLine } from "../options/command_line.ts";
-import { outputColumns, reportLine, writeRows } from "../term/console.ts";
-import { findServer } from "../../app/databases/find_server.ts";
+import { withDatabaseErrors } from "../../store/mod.ts";
+import { connectionEnvironment } from "../../app/options/mod.ts";
+import { placeLookup, readGeoipFiles } from "../../app/geoip/mod.ts";
+import { EXIT } from "../../app/mod.ts";
 import {
+  findServer,
   openNamed,
   selectionLine,
   type SelectionOptions,
   serverSelectionOf,
   storedServersTable,
   writeSelectedServers,
-} from "../../app/databases/select_servers.ts";
-import { whileRead } from "../../app/outputs/closed_pipe.ts";
-import { formatWithJson, refuseDatabases } from "../../app/outputs/found_rows.ts";
-import { openOutputs } from "../../app/outputs/open_outputs.ts";
-import { type OutputOptions, planOutputs, type RowKind } from "../../app/outputs/plan_outputs.ts";
-import { SoftwareTally } from "../../app/outputs/software_tally.ts";
+} from "../../app/databases/mod.ts";
+import {
+  formatWithJson,
+  openOutputs,
+  type OutputOptions,
+  planOutputs,
+  refuseDatabases,
+  type RowKind,
+  SoftwareTally,
+  whileRead,
+} from "../../app/outputs/mod.ts";
+import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
+import { type CommandCall, readCommandLine } from "../options/command_line.ts";
+import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 
 /**
  * Maximum time between the time that a change gets in a database and its commit, as another program

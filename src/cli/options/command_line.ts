@@ -3,11 +3,13 @@
  *
  * @module
  */
-import type { GivenOptions } from "../../app/options/given_options.ts";
+import {
+  type Command,
+  type GivenOptions,
+  type OptionsOf,
+  readOptions,
+} from "../../app/options/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { Command } from "../../app/options/commands.ts";
-import type { OptionsOf } from "../../app/options/option_table.ts";
-import { readOptions } from "../../app/options/read_options.ts";
 import { readArgs, typedNames } from "./parse_arguments.ts";
 
 /** How a command was called. */

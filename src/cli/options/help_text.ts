@@ -3,13 +3,22 @@
  *
  * @module
  */
-import { EXIT_CODES } from "../../app/exit_codes.ts";
+import { EXIT_CODES } from "../../app/mod.ts";
+import {
+  type Command,
+  COMMANDS,
+  dashed,
+  FIRST_WORDS,
+  GROUPED_COMMANDS,
+  type Option,
+  OPTION_GROUPS,
+  type OptionGroup,
+  optionsOf,
+  protocolLines,
+  textFor,
+  textOf,
+} from "../../app/options/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { FIRST_WORDS, GROUPED_COMMANDS } from "../../app/options/command_words.ts";
-import { type Command, COMMANDS } from "../../app/options/commands.ts";
-import { dashed, type Option, type OptionGroup, textOf } from "../../app/options/option.ts";
-import { OPTION_GROUPS, optionsOf } from "../../app/options/option_table.ts";
-import { protocolLines, textFor } from "../../app/options/protocol_help.ts";
 
 /** The help without a command: all commands, and where to read on. */
 export function overview(allProtocols: readonly Protocol[]): string {

@@ -6,10 +6,14 @@
 import { parseArgs } from "@std/cli";
 import { InputError } from "../../core/errors.ts";
 import { closestName } from "../../core/closest_name.ts";
-import type { GivenOptions } from "../../app/options/given_options.ts";
-import { type Command, COMMANDS } from "../../app/options/commands.ts";
-import { dashed, type Option } from "../../app/options/option.ts";
-import { optionsOf } from "../../app/options/option_table.ts";
+import {
+  type Command,
+  COMMANDS,
+  dashed,
+  type GivenOptions,
+  type Option,
+  optionsOf,
+} from "../../app/options/mod.ts";
 
 /** Options of nmap and masscan with several letters after one dash. */
 const LONG_SHORTS = new Set(["-iL", "-sL", "-oD", "-oJ", "-oG", "-oL"]);

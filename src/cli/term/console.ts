@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { env, reason } from "../../app/environment.ts";
+import { env, reason } from "../../app/mod.ts";
 import { WriteError } from "../../sinks/sink.ts";
 import { redact } from "../../core/redact.ts";
 import { harmlessText } from "../../core/text.ts";

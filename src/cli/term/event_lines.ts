@@ -7,9 +7,13 @@ import { print, terminalSize } from "./console.ts";
 import { serverId } from "../../core/record.ts";
 import { cutText, harmlessText } from "../../core/text.ts";
 import { jsonText, SCHEMA } from "../../sinks/json.ts";
-import { type PrintedColumn, tableLine } from "../../app/outputs/table_format.ts";
-import type { StoredEvent } from "../../store/events/event_feed.ts";
-import { type ColumnChange, isWatcherEvent, type WatchEvent } from "../../watch/mod.ts";
+import { type PrintedColumn, tableLine } from "../../app/outputs/mod.ts";
+import type { StoredEvent } from "../../store/mod.ts";
+import {
+  type ColumnChange,
+  isWatcherEvent,
+  type WatchEvent,
+} from "../../store/events/watch_event.ts";
 import { countOf, roughDuration } from "../../core/quantities.ts";
 
 /** Maximum width of a line, columns, and maximum length of a field, UTF-16 units. */

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import type { ScanState } from "../../scan/setup/scan_state.ts";
-import type { RateReason } from "../../sweep/rate/rate_search.ts";
-import { estimateLoss, missedRange, missedServers } from "../../sweep/canaries/loss_estimate.ts";
-import { foundIn } from "../../app/scan/progress_meter.ts";
+import type { ScanState } from "../../scan/mod.ts";
+import { estimateLoss, missedRange, missedServers, type RateReason } from "../../sweep/mod.ts";
+import { foundIn } from "../../app/scan/mod.ts";
 import { withCommas } from "../../core/quantities.ts";
 
 /** The largest value of `--retries`. */

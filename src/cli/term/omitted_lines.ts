@@ -5,9 +5,9 @@
  */
 import { formatAddress, formatEndpoint } from "../../core/address.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { MAX_NAMED, type OmittedEndpoint, type ScanState } from "../../scan/setup/scan_state.ts";
+import { MAX_NAMED, type OmittedEndpoint, type ScanState } from "../../scan/mod.ts";
+import type { GivenOptions } from "../../app/options/mod.ts";
 import { portList } from "../../targets/ports.ts";
-import type { GivenOptions } from "../../app/options/given_options.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
 

@@ -3,11 +3,9 @@
  *
  * @module
  */
-import { quoteWord } from "../../app/environment.ts";
-import type { GivenOptions } from "../../app/options/given_options.ts";
+import { quoteWord } from "../../app/mod.ts";
+import { dashed, type GivenOptions, optionsOf } from "../../app/options/mod.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { dashed } from "../../app/options/option.ts";
-import { optionsOf } from "../../app/options/option_table.ts";
 import { programName } from "./console.ts";
 
 /** A `scan` command for `sh`, `zsh` and `fish`. */

@@ -3,15 +3,19 @@
  *
  * @module
  */
-import type { Marks } from "../../scan/setup/low_water_mark.ts";
-import type { ScanEnd } from "../../scan/setup/scan_setup.ts";
-import { type EndReason, refusedTransports, type ScanState } from "../../scan/setup/scan_state.ts";
+import {
+  type EndReason,
+  type Marks,
+  refusedTransports,
+  type ScanEnd,
+  type ScanState,
+} from "../../scan/mod.ts";
+import type { GivenOptions } from "../../app/options/mod.ts";
+import type { OutputPlan } from "../../app/outputs/mod.ts";
+import type { ScanChoice } from "../../app/scan/mod.ts";
+import type { DatabasePlan } from "../../app/databases/mod.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
-import type { GivenOptions } from "../../app/options/given_options.ts";
 import { exclusionNotes, passwordNotes, scanCommand } from "./printed_command.ts";
-import type { OutputPlan } from "../../app/outputs/plan_outputs.ts";
-import type { ScanChoice } from "../../app/scan/scan_choice.ts";
-import type { DatabasePlan } from "../../app/databases/database_plan.ts";
 
 /** The name of the next file, for formats that cannot be appended to: `rows.json`, `rows-2.json`. */
 function sequel(path: string): string {

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { LatestRows } from "../../app/outputs/latest_rows.ts";
-import type { ScanMonitor } from "../../app/scan/scan_monitor.ts";
-import type { DurationLimit, Plan } from "../../app/targets/scan_plan.ts";
+import { LatestRows } from "../../app/outputs/mod.ts";
+import type { ScanMonitor } from "../../app/scan/mod.ts";
+import type { DurationLimit, Plan } from "../../app/targets/mod.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { reportFigures, reportLine, type TerminalSize } from "./console.ts";
 import { LiveBlock, type LiveTerminal } from "./live/live_block.ts";

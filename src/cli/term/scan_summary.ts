@@ -3,23 +3,24 @@
  *
  * @module
  */
-import type { ScanEnd } from "../../scan/setup/scan_setup.ts";
 import {
+  type AdaptiveEnd,
+  type AdaptiveReport,
   type EndReason,
   MAX_NAMED,
   refusedTransports,
+  type ScanEnd,
   type ScanState,
-} from "../../scan/setup/scan_state.ts";
+} from "../../scan/mod.ts";
+import { EXIT } from "../../app/mod.ts";
+import type { Plan } from "../../app/targets/mod.ts";
+import { codeList, outageText, refusalText } from "../../app/engines/mod.ts";
 import { omittedLines, type RepeatedScope } from "./omitted_lines.ts";
-import { EXIT } from "../../app/exit_codes.ts";
 import { lossLines, rateLines } from "./loss_lines.ts";
 import { type Continuable, continueLines } from "./scan_continuation.ts";
-import type { Plan } from "../../app/targets/scan_plan.ts";
 import { formatAddress } from "../../core/address.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import type { AdaptiveEnd, AdaptiveReport } from "../../scan/setup/adaptive_report.ts";
 import { digits } from "./status_line.ts";
-import { codeList, outageText, refusalText } from "../../app/engines/send_error_lines.ts";
 
 const REASONS: Readonly<Record<EndReason, string>> = {
   "done": "done",

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import type { AdaptiveReport } from "../../scan/setup/adaptive_report.ts";
-import type { ScanState } from "../../scan/setup/scan_state.ts";
-import type { RateReason } from "../../sweep/rate/rate_search.ts";
-import { foundIn, type ScanProgress } from "../../app/scan/progress_meter.ts";
-import type { DurationLimit } from "../../app/targets/scan_plan.ts";
+import type { AdaptiveReport, ScanState } from "../../scan/mod.ts";
+import type { RateReason } from "../../sweep/mod.ts";
+import { foundIn, type ScanProgress } from "../../app/scan/mod.ts";
+import type { DurationLimit } from "../../app/targets/mod.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 
 /** A part of a line. In a narrow terminal the part with the highest rank is left out first. */

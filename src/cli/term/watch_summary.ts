@@ -4,10 +4,15 @@
  * @module
  */
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { ago } from "../../app/databases/select_servers.ts";
-import { webhookSummary } from "../../app/watch/watch_webhook.ts";
-import type { CrawlStatus, DiscoveryCounts } from "../../watch/crawl_loop.ts";
-import type { WatchCounts, WatchRules, Webhook } from "../../watch/mod.ts";
+import { ago } from "../../app/databases/mod.ts";
+import { webhookSummary } from "../../app/watch/mod.ts";
+import type {
+  CrawlStatus,
+  DiscoveryCounts,
+  WatchCounts,
+  WatchRules,
+  Webhook,
+} from "../../watch/mod.ts";
 
 /** The line with the number of endpoints and the interval. */
 export function startLine(endpoints: number, { intervalMs }: WatchRules): string {

@@ -12,7 +12,7 @@ import {
 } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Clock } from "../../net/clock.ts";
-import type { Stream } from "../../net/socket.ts";
+import type { Stream } from "../../net/mod.ts";
 import { drawDelays, type Faults, NO_FAULTS } from "./network/faults.ts";
 import { serve } from "./network/tcp_connection.ts";
 import type { DatagramNetwork, StreamNetwork } from "./network/fleet_network.ts";

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { DiscoveryPass, PassInput } from "../../discovery/contract.ts";
+import type { DiscoveryPass, PassInput } from "../../discovery/mod.ts";
+import type { Pass } from "../../sweep/mod.ts";
 import { sleep } from "../../net/clock.ts";
-import type { Pass } from "../../sweep/passes.ts";
 import type { Marks } from "../setup/low_water_mark.ts";
 import { inPassOrder } from "../plan/pass_plan.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";

@@ -25,7 +25,7 @@ import {
 } from "../../core/checked_json.ts";
 import { InputError } from "../../core/errors.ts";
 import { PASS_SIGN } from "../checkpoint/written_rows.ts";
-import type { IPv4Endpoint, PassInput, PassPlanner, PassResult } from "../../discovery/contract.ts";
+import type { IPv4Endpoint, PassInput, PassPlanner, PassResult } from "../../discovery/mod.ts";
 
 /** A server that a pass found. */
 export interface DiscoveredServer extends IPv4Endpoint {

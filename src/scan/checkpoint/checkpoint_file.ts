@@ -9,10 +9,7 @@ import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Disk } from "../../sinks/file_operations.ts";
-import type { FloodReport } from "../../sweep/flooding_hosts.ts";
-import { noCanaries } from "../../sweep/canaries/loss_estimate.ts";
-import { noReplies } from "../../sweep/reply_counts.ts";
-import type { Mark } from "../../sweep/mark_history.ts";
+import { type FloodReport, type Mark, noCanaries, noReplies } from "../../sweep/mod.ts";
 import type { Marks } from "../setup/low_water_mark.ts";
 import { type EndReason, noStreams, type ScanState } from "../setup/scan_state.ts";
 import {

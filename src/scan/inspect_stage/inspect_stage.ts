@@ -11,11 +11,12 @@ import type { Sighting } from "../../core/record.ts";
 import {
   inspect,
   type Inspection,
+  InspectionPool,
   inspectKnown,
   type InspectOptions,
-} from "../../inspect/inspect.ts";
-import { InspectionPool, interviewsAtOnce } from "../../inspect/inspection_pool.ts";
-import { reclassify } from "../../sweep/reply_counts.ts";
+  interviewsAtOnce,
+} from "../../inspect/mod.ts";
+import { reclassify } from "../../sweep/mod.ts";
 import type { DiscoveredServers } from "../tables/discovered_servers.ts";
 import type { RowSource } from "../rows/row_maker.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";

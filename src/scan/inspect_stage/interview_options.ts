@@ -4,8 +4,8 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
-import type { InspectOptions } from "../../inspect/inspect.ts";
-import type { Demultiplexer } from "../../net/demultiplexer.ts";
+import type { InspectOptions } from "../../inspect/mod.ts";
+import type { Demultiplexer } from "../../net/mod.ts";
 import { ExclusiveLinks } from "../tables/exclusive_links.ts";
 import type { OptOutRecorder } from "../tables/opt_out_recorder.ts";
 import { nonceOf } from "../setup/random_numbers.ts";

@@ -7,12 +7,10 @@
  */
 import { type Address, type Endpoint, endpointKey } from "../../core/address.ts";
 import type { Outcome } from "../../core/record.ts";
-import { queryWithRetries } from "../../inspect/run_interview.ts";
+import { queryWithRetries } from "../../inspect/mod.ts";
+import { type Stream, type StreamLimits, StreamLink, SWEEP_WAIT_MS } from "../../net/mod.ts";
+import type { OpenPort } from "../../sweep/mod.ts";
 import { sleep } from "../../net/clock.ts";
-import type { Stream } from "../../net/stream.ts";
-import { SWEEP_WAIT_MS } from "../../net/port_socket.ts";
-import { type StreamLimits, StreamLink } from "../../net/stream_link.ts";
-import type { OpenPort } from "../../sweep/ports/port_receiver.ts";
 import { nonceOf } from "../setup/random_numbers.ts";
 import { sentNameAndPort } from "../setup/requested_names.ts";
 import {

@@ -4,8 +4,7 @@
  * @module
  */
 import type { Sighting } from "../../core/record.ts";
-import type { Inspection } from "../../inspect/inspect.ts";
-import type { UndecodedReply } from "../../inspect/protocol_reply.ts";
+import type { Inspection, UndecodedReply } from "../../inspect/mod.ts";
 import type { EarlyStop } from "../tables/early_stop.ts";
 import type { OwnNetwork } from "../tables/own_network.ts";
 import { requestedName } from "../setup/requested_names.ts";

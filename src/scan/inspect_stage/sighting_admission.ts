@@ -5,8 +5,7 @@
  * @module
  */
 import type { Sighting } from "../../core/record.ts";
-import type { SightingIntake } from "../../sweep/receiver.ts";
-import { reclassify } from "../../sweep/reply_counts.ts";
+import { reclassify, type SightingIntake } from "../../sweep/mod.ts";
 import type { DiscoveredServers } from "../tables/discovered_servers.ts";
 import type { OptOutRecorder } from "../tables/opt_out_recorder.ts";
 import type { ScanState } from "../setup/scan_state.ts";

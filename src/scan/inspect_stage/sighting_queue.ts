@@ -7,7 +7,7 @@
  */
 import type { Endpoint } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
-import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
+import type { ProtocolReply } from "../../inspect/mod.ts";
 import type { ScanState } from "../setup/scan_state.ts";
 import type { ScanTables } from "../tables/scan_tables.ts";
 import type { WriteStage } from "../rows/write_stage.ts";

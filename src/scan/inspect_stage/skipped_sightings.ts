@@ -4,7 +4,7 @@
  * @module
  */
 import type { Sighting } from "../../core/record.ts";
-import { reclassify } from "../../sweep/reply_counts.ts";
+import { reclassify } from "../../sweep/mod.ts";
 import type { ScanState } from "../setup/scan_state.ts";
 import type { ScanTables } from "../tables/scan_tables.ts";
 

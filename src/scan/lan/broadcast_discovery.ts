@@ -6,9 +6,9 @@
  */
 import { type Endpoint, family, formatEndpoint, isLinkLocal } from "../../core/address.ts";
 import { Malformed, Truncated } from "../../core/bytes.ts";
-import { firstReplyOf } from "../../inspect/protocol_reply.ts";
-import { Stamp } from "../../net/socket.ts";
-import type { Demultiplexer } from "../../net/demultiplexer.ts";
+import { firstReplyOf } from "../../inspect/mod.ts";
+import { type Demultiplexer, Stamp } from "../../net/mod.ts";
+import { stampClock } from "../../sweep/mod.ts";
 import {
   announcementStatement,
   decodeAnnouncement,
@@ -21,7 +21,6 @@ import {
   sealPacket,
 } from "../../protocols/lan/mod.ts";
 import type { Sighting } from "../../core/record.ts";
-import { stampClock } from "../../sweep/probe_kind.ts";
 import type { LanInterviews } from "./lan_interviews.ts";
 import {
   broadcastOf,

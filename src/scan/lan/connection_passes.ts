@@ -6,11 +6,9 @@
  */
 import type { Address, Endpoint } from "../../core/address.ts";
 import { sleep } from "../../net/clock.ts";
-import type { ConnectionSlots } from "../../net/connection_slots.ts";
-import type { Throttle } from "../../net/throttle.ts";
+import type { ConnectionSlots, Throttle } from "../../net/mod.ts";
+import type { Mark, Pass, PassOptions, PassVisitor, Visited } from "../../sweep/mod.ts";
 import type { ProbeSpace } from "../../targets/space.ts";
-import type { Pass, PassOptions, PassVisitor, Visited } from "../../sweep/passes.ts";
-import type { Mark } from "../../sweep/mark_history.ts";
 
 /** Options of {@linkcode ConnectionVisitor}. */
 export interface ConnectionVisitorOptions

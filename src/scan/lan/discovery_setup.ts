@@ -6,8 +6,8 @@
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import { type Endpoint, isLinkLocal } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
-import type { RetryLimits } from "../../inspect/converse.ts";
-import type { DatagramSocket, Dialer, Link } from "../../net/socket.ts";
+import type { RetryLimits } from "../../inspect/mod.ts";
+import type { DatagramSocket, Dialer, Link } from "../../net/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type { Range } from "../../targets/ranges.ts";

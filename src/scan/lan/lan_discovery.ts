@@ -7,15 +7,14 @@
 import { family, parseHost } from "../../core/address.ts";
 import { sleep } from "../../net/clock.ts";
 import { isOutOfDescriptors } from "../../net/file_descriptors.ts";
-import type { DatagramSocket } from "../../net/socket.ts";
-import { Demultiplexer } from "../../net/demultiplexer.ts";
-import { HOST_RATE, Throttle } from "../../net/throttle.ts";
+import { type DatagramSocket, Demultiplexer, HOST_RATE, Throttle } from "../../net/mod.ts";
 import { hasUsualPort } from "../../protocols/usual_ports.ts";
 import { LAN_PROTOCOLS } from "../../protocols/lan/mod.ts";
 import { BroadcastDiscovery } from "./broadcast_discovery.ts";
 import { LanInterviews } from "./lan_interviews.ts";
 import { LanSweep } from "./lan_sweep.ts";
 import { systemErrorCode } from "./system_refusals.ts";
+export { ANNOUNCEMENT_GROUPS, LONGEST_ANNOUNCEMENT, worldTitle } from "../../protocols/lan/mod.ts";
 import type { DiscoverySetup, LanEnd, LocalLink, LocalNetwork } from "./discovery_setup.ts";
 
 /**

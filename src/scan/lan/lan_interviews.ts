@@ -12,12 +12,14 @@ import {
   isLinkLocal,
   parseHost,
 } from "../../core/address.ts";
-import { inspect } from "../../inspect/inspect.ts";
-import { queryWithRetries } from "../../inspect/run_interview.ts";
-import { mergeReplies } from "../../inspect/merge.ts";
-import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
-import { InspectionPool } from "../../inspect/inspection_pool.ts";
-import type { Demultiplexer } from "../../net/demultiplexer.ts";
+import {
+  inspect,
+  InspectionPool,
+  mergeReplies,
+  type ProtocolReply,
+  queryWithRetries,
+} from "../../inspect/mod.ts";
+import type { Demultiplexer } from "../../net/mod.ts";
 import {
   type Announcement,
   announcementStatement,

@@ -4,19 +4,16 @@
  * @module
  */
 import type { Address, Endpoint } from "../../core/address.ts";
-import { queryWithRetries } from "../../inspect/run_interview.ts";
-import { sleep } from "../../net/clock.ts";
-import { ConnectionSlots } from "../../net/connection_slots.ts";
+import { queryWithRetries } from "../../inspect/mod.ts";
 import {
+  ConnectionSlots,
   dial,
+  HOST_RATE,
   type StreamLimits,
   StreamLink,
   type StreamLinkOptions,
-} from "../../net/stream_link.ts";
-import { HOST_RATE, Throttle } from "../../net/throttle.ts";
-import type { Protocol } from "../../protocols/protocol.ts";
-import type { Sighting } from "../../core/record.ts";
-import { ConnectionVisitor } from "./connection_passes.ts";
+  Throttle,
+} from "../../net/mod.ts";
 import {
   CONNECTION_ORDERS,
   type Pass,
@@ -24,7 +21,11 @@ import {
   type PassProgress,
   runPasses,
   spaceOf,
-} from "../../sweep/passes.ts";
+} from "../../sweep/mod.ts";
+import { sleep } from "../../net/clock.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { Sighting } from "../../core/record.ts";
+import { ConnectionVisitor } from "./connection_passes.ts";
 import { sumOf } from "../plan/pass_plan.ts";
 import { RangeSet } from "../../targets/ranges.ts";
 import type { AddressSignals } from "../tables/address_signals.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Address, endpointKey, formatAddress } from "../../core/address.ts";
-import { sendable } from "../../inspect/interview.ts";
+import { sendable } from "../../inspect/mod.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import { type ProbeSpace, TargetSpace } from "../../targets/space.ts";

@@ -6,7 +6,7 @@
  * @module
  */
 import { type Endpoint, endpointKey } from "../../core/address.ts";
-import { sendable } from "../../inspect/interview.ts";
+import { sendable } from "../../inspect/mod.ts";
 import { siblingsOf } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { AddressSet } from "../../targets/ranges.ts";

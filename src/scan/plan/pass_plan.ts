@@ -3,13 +3,18 @@
  *
  * @module
  */
-import { GAP_MS } from "../../inspect/interview.ts";
+import { GAP_MS } from "../../inspect/mod.ts";
+import {
+  CONNECTION_ORDERS,
+  type Mark,
+  type Pass,
+  planPasses,
+  type ProbeKind,
+  spaceOf,
+} from "../../sweep/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { SYN_PROBE } from "../../protocols/syn_probe.ts";
 import { isLastAt } from "../../protocols/usual_ports.ts";
-import { CONNECTION_ORDERS, type Pass, planPasses, spaceOf } from "../../sweep/passes.ts";
-import type { ProbeKind } from "../../sweep/probe_kind.ts";
-import type { Mark } from "../../sweep/mark_history.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import type { ScanIo, ScanLimits, ScanSelection, ScanSetup } from "../setup/scan_setup.ts";
 import type { PassCounts, ScanState } from "../setup/scan_state.ts";

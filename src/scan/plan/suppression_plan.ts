@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { suppressorOf } from "../../inspect/interview.ts";
+import { suppressorOf } from "../../inspect/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { segmentsOf } from "../../targets/compose.ts";
 import type { Segment } from "../../targets/space.ts";

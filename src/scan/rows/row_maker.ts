@@ -7,13 +7,13 @@
 import { CUT_SHORT } from "../../core/flags.ts";
 import type { Endpoint } from "../../core/address.ts";
 import { ATTACHMENTS, type RecordWithAttachments, type ServerRecord } from "../../core/record.ts";
-import { attachedOf } from "../../inspect/attachments.ts";
-import { mergeReplies } from "../../inspect/merge.ts";
 import {
+  attachedOf,
   decodeRawReply,
+  mergeReplies,
   type ProtocolReply,
   type UndecodedReply,
-} from "../../inspect/protocol_reply.ts";
+} from "../../inspect/mod.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Aliases } from "./aliases.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Estimate } from "../../discovery/contract.ts";
+import type { Estimate } from "../../discovery/mod.ts";
 
 /** Why an adaptive scan has ended. */
 export type AdaptiveEnd = "budget" | "stop-below" | "nothing-left";

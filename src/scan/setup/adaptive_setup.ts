@@ -4,7 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
-import type { PassPlanner } from "../../discovery/contract.ts";
+import type { PassPlanner } from "../../discovery/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { PassRecord } from "../adaptive/pass_record.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Mark } from "../../sweep/mark_history.ts";
+import type { Mark } from "../../sweep/mod.ts";
 
 /** The positions of a scan's UDP sweep and TCP sweep. */
 export interface Marks {

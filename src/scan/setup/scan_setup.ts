@@ -6,11 +6,16 @@
 import type { ProtocolSelection } from "../../protocols/list.ts";
 import type { Address, Endpoint } from "../../core/address.ts";
 import type { Clock } from "../../net/clock.ts";
-import type { SendGate } from "../../net/send_gate.ts";
-import type { PortSocket, PortSocketOptions } from "../../net/port_socket.ts";
-import type { DatagramSocket, Dialer } from "../../net/socket.ts";
-import type { StreamLimits } from "../../net/stream_link.ts";
-import type { Limits, Throttle } from "../../net/throttle.ts";
+import type {
+  DatagramSocket,
+  Dialer,
+  Limits,
+  PortSocket,
+  PortSocketOptions,
+  SendGate,
+  StreamLimits,
+  Throttle,
+} from "../../net/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { Targets } from "../../targets/compose.ts";

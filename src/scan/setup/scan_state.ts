@@ -5,13 +5,19 @@
  * @module
  */
 import type { Endpoint } from "../../core/address.ts";
-import { type FloodReport, noFloods } from "../../sweep/flooding_hosts.ts";
+import {
+  type CanaryCounts,
+  type FloodReport,
+  noCanaries,
+  noFloods,
+  noPorts,
+  noReplies,
+  type PortCounts,
+  type RateReport,
+  type ReplyCounts,
+} from "../../sweep/mod.ts";
 import type { AdaptiveReport } from "./adaptive_report.ts";
-import { type CanaryCounts, noCanaries } from "../../sweep/canaries/loss_estimate.ts";
 import type { OfflineReason } from "../../store/events/watch_event.ts";
-import type { RateReport } from "../../sweep/rate/rate_search.ts";
-import { noPorts, type PortCounts } from "../../sweep/ports/port_receiver.ts";
-import { noReplies, type ReplyCounts } from "../../sweep/reply_counts.ts";
 
 /** Maximum number of hosts that one line of output names. */
 export const MAX_NAMED = 16;

@@ -4,13 +4,14 @@
  * @module
  */
 import { type Endpoint, family } from "../../core/address.ts";
-import { DialedPorts } from "../../net/dialed_ports.ts";
-import { type PortSocket, type PortSocketOptions, SWEEP_WAIT_MS } from "../../net/port_socket.ts";
-import type { ReceiverCapacity } from "../../net/socket.ts";
-import type { FoundPorts } from "../../sweep/ports/found_ports.ts";
-import { PortReceiver } from "../../sweep/ports/port_receiver.ts";
-import type { ProbeWindow } from "../../sweep/probe_window.ts";
-import { ReplyWait } from "../../sweep/ports/reply_wait.ts";
+import {
+  DialedPorts,
+  type PortSocket,
+  type PortSocketOptions,
+  type ReceiverCapacity,
+  SWEEP_WAIT_MS,
+} from "../../net/mod.ts";
+import { type FoundPorts, PortReceiver, type ProbeWindow, ReplyWait } from "../../sweep/mod.ts";
 import { familiesOf, type Targets } from "../../targets/compose.ts";
 import type { PortQueries } from "../inspect_stage/port_queries.ts";
 import type { PassPlan } from "../plan/pass_plan.ts";

@@ -5,7 +5,7 @@
  */
 import type { Endpoints } from "../../core/endpoints.ts";
 import type { DiscoveredServers } from "../tables/discovered_servers.ts";
-import type { ProbeKind } from "../../sweep/probe_kind.ts";
+import type { ProbeKind } from "../../sweep/mod.ts";
 import type { ScanTables } from "../tables/scan_tables.ts";
 
 /** Decides from the tables of a scan which targets are skipped. */

@@ -4,13 +4,19 @@
  *
  * @module
  */
-import type { PortSocket } from "../../net/port_socket.ts";
-import type { Throttle } from "../../net/throttle.ts";
-import type { FoundPorts } from "../../sweep/ports/found_ports.ts";
-import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
-import { KEPT_MARKS_MS, type Pass, type PassProgress, runRepeatedly } from "../../sweep/passes.ts";
-import type { ProbeWindow } from "../../sweep/probe_window.ts";
-import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
+import type { PortSocket, Throttle } from "../../net/mod.ts";
+import {
+  type FoundPorts,
+  KEPT_MARKS_MS,
+  type Mark,
+  MarkHistory,
+  type Pass,
+  type PassProgress,
+  type ProbeWindow,
+  runRepeatedly,
+  sweep,
+  type SweepOptions,
+} from "../../sweep/mod.ts";
 import type { PortQueries } from "../inspect_stage/port_queries.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { PassPlan } from "../plan/pass_plan.ts";

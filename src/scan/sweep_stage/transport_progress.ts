@@ -4,8 +4,7 @@
  * @module
  */
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { Pass, PassProgress } from "../../sweep/passes.ts";
-import type { Mark } from "../../sweep/mark_history.ts";
+import type { Mark, Pass, PassProgress } from "../../sweep/mod.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
 import type { PassCounts } from "../setup/scan_state.ts";
 

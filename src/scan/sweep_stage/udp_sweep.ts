@@ -5,13 +5,19 @@
  *
  * @module
  */
-import type { DatagramSocket } from "../../net/socket.ts";
+import type { DatagramSocket, Throttle } from "../../net/mod.ts";
+import {
+  KEPT_MARKS_MS,
+  type Mark,
+  MarkHistory,
+  type Pass,
+  type PassProgress,
+  type ProbeWindow,
+  runRepeatedly,
+  sweep,
+  type SweepOptions,
+} from "../../sweep/mod.ts";
 import { sleep } from "../../net/clock.ts";
-import type { Throttle } from "../../net/throttle.ts";
-import { KEPT_MARKS_MS, type Pass, type PassProgress, runRepeatedly } from "../../sweep/passes.ts";
-import type { ProbeWindow } from "../../sweep/probe_window.ts";
-import { sweep, type SweepOptions } from "../../sweep/sweep.ts";
-import { type Mark, MarkHistory } from "../../sweep/mark_history.ts";
 import type { SightingQueue } from "../inspect_stage/sighting_queue.ts";
 import type { PassPlan } from "../plan/pass_plan.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";

@@ -10,7 +10,7 @@ import type { AddedAddresses } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
 import type { Sighting } from "../../core/record.ts";
 import { sumOf } from "../plan/pass_plan.ts";
-import { AliasHosts } from "../../discovery/alias_hosts.ts";
+import { AliasHosts } from "../../discovery/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { AdaptiveReport } from "../setup/adaptive_report.ts";
 import type { DiscoveredServer, PassRecord, ProtocolFinds } from "../adaptive/pass_record.ts";

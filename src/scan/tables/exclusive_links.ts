@@ -4,9 +4,7 @@
  * @module
  */
 import { type Endpoint, family } from "../../core/address.ts";
-import { ConnectionSlots } from "../../net/connection_slots.ts";
-import type { Demultiplexer } from "../../net/demultiplexer.ts";
-import type { Link } from "../../net/socket.ts";
+import { ConnectionSlots, type Demultiplexer, type Link } from "../../net/mod.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
 
 /** Opens links with a socket each. The number of open sockets is limited. */

@@ -4,14 +4,9 @@
  * @module
  */
 import type { Address } from "../../core/address.ts";
-import type { ProbeSocket } from "../../net/socket.ts";
-import type { Throttle } from "../../net/throttle.ts";
+import type { ProbeSocket, Throttle } from "../../net/mod.ts";
+import { Canaries, LossTally, PassTally, type ProbeKind, RateSearch } from "../../sweep/mod.ts";
 import type { Sighting } from "../../core/record.ts";
-import { Canaries } from "../../sweep/canaries/canaries.ts";
-import { LossTally } from "../../sweep/canaries/loss_estimate.ts";
-import { PassTally } from "../../sweep/canaries/pass_tally.ts";
-import { RateSearch } from "../../sweep/rate/rate_search.ts";
-import type { ProbeKind } from "../../sweep/probe_kind.ts";
 import { seedOf } from "../setup/random_numbers.ts";
 import { networkOf } from "../../targets/parts.ts";
 import { canaryBudget } from "../setup/adaptive_setup.ts";

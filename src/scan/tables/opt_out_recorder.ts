@@ -6,8 +6,7 @@
  */
 import type { Address } from "../../core/address.ts";
 import type { Sighting } from "../../core/record.ts";
-import { firstReplyOf } from "../../inspect/protocol_reply.ts";
-import type { ProtocolReply } from "../../inspect/protocol_reply.ts";
+import { firstReplyOf, type ProtocolReply } from "../../inspect/mod.ts";
 import { motdAsSent, type Protocol } from "../../protocols/protocol.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
 import type { ScanTables } from "./scan_tables.ts";

@@ -8,7 +8,7 @@
  */
 import type { Address } from "../../core/address.ts";
 import { sleep } from "../../net/clock.ts";
-import { STREAM_LIMITS } from "../../net/stream_link.ts";
+import { STREAM_LIMITS } from "../../net/mod.ts";
 import type { OfflineReason } from "../../store/events/watch_event.ts";
 import type { EarlyStop } from "./early_stop.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";

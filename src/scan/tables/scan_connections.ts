@@ -4,10 +4,14 @@
  * @module
  */
 import { type Endpoint, family } from "../../core/address.ts";
-import { ConnectionSlots } from "../../net/connection_slots.ts";
-import type { Link } from "../../net/socket.ts";
-import { STREAM_LIMITS, StreamLink, type StreamLinkOptions } from "../../net/stream_link.ts";
-import type { Throttle } from "../../net/throttle.ts";
+import {
+  ConnectionSlots,
+  type Link,
+  STREAM_LIMITS,
+  StreamLink,
+  type StreamLinkOptions,
+  type Throttle,
+} from "../../net/mod.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
 import type { ScanTables } from "./scan_tables.ts";
 

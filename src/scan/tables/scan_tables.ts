@@ -6,10 +6,9 @@
  */
 import type { Address } from "../../core/address.ts";
 import { EndpointSet } from "../../core/endpoint_set.ts";
-import type { Demultiplexer } from "../../net/demultiplexer.ts";
+import type { Demultiplexer } from "../../net/mod.ts";
+import { FloodingHosts, Responders } from "../../sweep/mod.ts";
 import { isShortage, Shortage } from "../../net/file_descriptors.ts";
-import { FloodingHosts } from "../../sweep/flooding_hosts.ts";
-import { Responders } from "../../sweep/responders.ts";
 import { HostFilter } from "../../targets/host_filter.ts";
 import { Tokens } from "../../targets/token.ts";
 import { LowWaterMark } from "../setup/low_water_mark.ts";

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import type { PortSocket } from "../../net/port_socket.ts";
-import type { ProbeSocket, SocketErrors } from "../../net/socket.ts";
+import type { PortSocket, ProbeSocket, SocketErrors } from "../../net/mod.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
 
 /** Interval between updates, milliseconds. */

@@ -7,7 +7,7 @@
 import type { Endpoint } from "../../core/address.ts";
 import type { AddedAddresses } from "../../core/endpoint_set.ts";
 import type { Endpoints } from "../../core/endpoints.ts";
-import { SuppressedEndpoints } from "../../inspect/suppressed_endpoints.ts";
+import { SuppressedEndpoints } from "../../inspect/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 
 /** Records replies, and decides for which endpoints a protocol is suppressed. */

@@ -6,8 +6,7 @@
  */
 import type { Address, Endpoint } from "../../core/address.ts";
 import type { Clock } from "../../net/clock.ts";
-import type { PortReply } from "../../net/port_socket.ts";
-import type { Stream } from "../../net/stream.ts";
+import type { PortReply, Stream } from "../../net/mod.ts";
 import type { Tokens } from "../../targets/token.ts";
 import type { FoundPorts } from "./found_ports.ts";
 import type { Canaries } from "../canaries/canaries.ts";

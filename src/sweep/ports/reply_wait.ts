@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { PortWait } from "../../net/port_socket.ts";
+import type { PortWait } from "../../net/mod.ts";
 
 /** Minimum of the time, milliseconds. */
 const MIN_MS = 500;

@@ -10,9 +10,15 @@ import { countOf } from "../../core/quantities.ts";
 import { type Clock, waitAtMost } from "../../net/clock.ts";
 import { jsonText } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
-import { type EventPosition, laterPosition } from "../../store/events/event_feed.ts";
-import { type SendableEvent, sendableEvents } from "../../store/events/sendable_events.ts";
-import { LEASE_MS, MAX_COUNT, type WebhookPosition } from "../../store/events/webhook_position.ts";
+import {
+  type EventPosition,
+  laterPosition,
+  LEASE_MS,
+  MAX_COUNT,
+  type SendableEvent,
+  sendableEvents,
+  type WebhookPosition,
+} from "../../store/mod.ts";
 import type { QueuedEvent } from "./spool_format.ts";
 import { parseWatchEvent } from "./valid_event.ts";
 

@@ -4,9 +4,12 @@
  * @module
  */
 import { nodeCrypto, nodeZlib } from "../../core/node_modules.ts";
-import { acceptsGzip } from "../../app/http/accepts_gzip.ts";
-import type { HttpRequest } from "../../app/http/http_request.ts";
-import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
+import {
+  acceptsGzip,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpStatus,
+} from "../../app/http/mod.ts";
 import { jsonText } from "../../sinks/json.ts";
 import { SECURITY_HEADERS } from "./security_headers.ts";
 

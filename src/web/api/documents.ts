@@ -4,9 +4,7 @@
  * @module
  */
 import { formatAddress } from "../../core/address.ts";
-import type { StoredEvent } from "../../store/events/event_feed.ts";
-import type { EventsPage } from "../../store/events/newest_events.ts";
-import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
+import type { EventsPage, StoredEvent, Uptime } from "../../store/mod.ts";
 import type {
   History,
   MapCells,

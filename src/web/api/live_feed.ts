@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../../net/clock.ts";
 import { jsonText } from "../../sinks/json.ts";
-import type { StoredScan } from "../../store/scans/scan_list.ts";
+import type { StoredScan } from "../../store/mod.ts";
 import type { Piece } from "../browser/chart_data.ts";
 import { type DashboardData, DataError, type ListedServer } from "../queries/dashboard_data.ts";
 import { RateHistory, type Rates } from "./rate_history.ts";

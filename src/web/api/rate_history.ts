@@ -4,7 +4,7 @@
  * @module
  */
 import { halved, type Piece } from "../browser/chart_data.ts";
-import type { StoredScan } from "../../store/scans/scan_list.ts";
+import type { StoredScan } from "../../store/mod.ts";
 
 /** Maximum number of scans. The oldest ones are removed. */
 const MAX_SCANS = 100;

@@ -5,8 +5,7 @@
  * @module
  */
 import { DAY_MS } from "../../core/quantities.ts";
-import { periodStart } from "../../store/uptime/rollup_hours.ts";
-import type { DayUptime } from "../../store/uptime/uptime_queries.ts";
+import { type DayUptime, periodStart } from "../../store/mod.ts";
 import { UPTIME_DAYS } from "../queries/dashboard_data.ts";
 import { durationText, percentText, timeText } from "../parts/quantities.ts";
 

@@ -5,8 +5,8 @@
  */
 import type { Database } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
-import { listedParts } from "../../store/parts/part_list.ts";
-import { newestScans, runningScans, scanWithId } from "../../store/scans/scan_list.ts";
+import { listedParts, newestScans, runningScans, scanWithId } from "../../store/mod.ts";
+import { type GeoipLookup, UNKNOWN_GEOIP } from "../../app/geoip/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { ServerMapQuery } from "../server_index/map_cells.ts";
 import {
@@ -18,7 +18,6 @@ import {
 import { readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
 import { namedServers } from "./named_servers.ts";
-import { type GeoipLookup, UNKNOWN_GEOIP } from "../../app/geoip/places.ts";
 import { countAll, readFinds, readOverview, STALE_SERVER_MS } from "./overview.ts";
 import { ScannedSpace } from "./scanned_space.ts";
 import { readDetails } from "./server_details.ts";

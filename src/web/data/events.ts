@@ -4,9 +4,7 @@
  * @module
  */
 import type { Database } from "../../store/database/database.ts";
-import { leaveOut } from "../../store/events/event_feed.ts";
-import { type EventsPage, newestEvents } from "../../store/events/newest_events.ts";
-import { isServerNumber } from "../../store/rows/stored_values.ts";
+import { type EventsPage, isServerNumber, leaveOut, newestEvents } from "../../store/mod.ts";
 import type { EventsQuery } from "../queries/dashboard_data.ts";
 import { namedServers } from "./named_servers.ts";
 

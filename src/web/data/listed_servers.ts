@@ -4,9 +4,9 @@
  * @module
  */
 import { type Database, isInList, listValue, type Row } from "../../store/database/database.ts";
-import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/rows/stored_record.ts";
+import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/mod.ts";
+import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { tagsExpression, tagsIn } from "../../store/rows/server_tags.ts";
-import type { GeoipLookup } from "../../app/geoip/places.ts";
 import type { ListedServer } from "../queries/dashboard_data.ts";
 import { iconsAmong } from "./icons.ts";
 

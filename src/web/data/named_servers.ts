@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { lookUpServers } from "../../app/databases/find_server.ts";
+import { lookUpServers } from "../../app/databases/mod.ts";
+import { type NumberedServer, parseServerName } from "../../store/mod.ts";
 import type { Database } from "../../store/database/database.ts";
-import type { NumberedServer } from "../../store/history_queries.ts";
-import { parseServerName } from "../../store/rows/identity.ts";
 
 /**
  * The server whose key is a text. If there is none: those with its host, and with its port if the

@@ -7,7 +7,7 @@ import type { Worker, WorkerOptions } from "node:worker_threads";
 import { nodeThreads } from "../../core/node_modules.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { type ConnectionEnvironment, readStore } from "../../store/open_store.ts";
+import { type ConnectionEnvironment, readStore } from "../../store/mod.ts";
 import type { ServerIndexMemory } from "../server_index/server_index.ts";
 import { METHODS, READY, type ThreadAnswer, type ThreadData } from "./threads/answers.ts";
 import type { DashboardData } from "../queries/dashboard_data.ts";

@@ -6,11 +6,10 @@
 import { DAY_MS } from "../../core/quantities.ts";
 import { type Database, timeParameter } from "../../store/database/database.ts";
 import { SERVER_ORDERS } from "../../store/queries/orders.ts";
-import { runningScans } from "../../store/scans/scan_list.ts";
-import { storableUuid } from "../../store/rows/stored_values.ts";
+import { runningScans, storableUuid } from "../../store/mod.ts";
+import type { GeoipLookup } from "../../app/geoip/mod.ts";
 
 import type { ListedServer, Overview } from "../queries/dashboard_data.ts";
-import type { GeoipLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 
 /** Number of servers of the overview. */

@@ -4,8 +4,7 @@
  * @module
  */
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
-import { SEARCHED } from "../../store/queries/conditions.ts";
-import { conditionsOf, SERVER_FILTERS } from "../../store/queries/filters.ts";
+import { conditionsOf, SEARCHED, SERVER_FILTERS } from "../../store/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { DashboardFilters } from "../queries/dashboard_data.ts";
 

@@ -5,9 +5,8 @@
  */
 import { type Database, hexColumn, isInList, listValue } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
-import { hasAddressIn } from "../../store/rows/addresses.ts";
-import { isServerNumber } from "../../store/rows/stored_values.ts";
-import { recentUptime, uptimeByDay } from "../../store/uptime/uptime_queries.ts";
+import { hasAddressIn, isServerNumber, recentUptime, uptimeByDay } from "../../store/mod.ts";
+import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import { serverId } from "../../core/record.ts";
 import {
@@ -16,7 +15,6 @@ import {
   type StoredReply,
   UPTIME_DAYS,
 } from "../queries/dashboard_data.ts";
-import type { GeoipLookup } from "../../app/geoip/places.ts";
 import { listedServers } from "./listed_servers.ts";
 
 /** Number of events of a server's page. */

@@ -4,9 +4,15 @@
  * @module
  */
 import type { Database } from "../../store/database/database.ts";
-import { conditionsOf, givenFilters } from "../../store/queries/filters.ts";
-import { readPosition, startAt } from "../../store/queries/order_positions.ts";
-import { pageOf, type PageSteps } from "../../store/queries/page.ts";
+import {
+  conditionsOf,
+  givenFilters,
+  pageOf,
+  type PageSteps,
+  readPosition,
+  startAt,
+} from "../../store/mod.ts";
+import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import {
   type DashboardFilters,
@@ -15,7 +21,6 @@ import {
   type ServersPage,
   type ServersQuery,
 } from "../queries/dashboard_data.ts";
-import type { GeoipLookup } from "../../app/geoip/places.ts";
 import { searchDatabase } from "./search_cut.ts";
 import { listedServers } from "./listed_servers.ts";
 import { DASHBOARD_FILTERS, testOfRows } from "../queries/dashboard_filters.ts";

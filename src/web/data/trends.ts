@@ -5,7 +5,7 @@
  */
 import { DAY_MS } from "../../core/quantities.ts";
 import { type Database, type Row, timeParameter } from "../../store/database/database.ts";
-import { periodStart } from "../../store/uptime/rollup_hours.ts";
+import { periodStart } from "../../store/mod.ts";
 import type { Trend, TrendPoint, TrendsQuery } from "../queries/dashboard_data.ts";
 
 /** Number of values that have a trend. */

@@ -3,10 +3,8 @@
  *
  * @module
  */
-import type { HttpRequest } from "../../app/http/http_request.ts";
-import type { HttpStatus } from "../../app/http/http_response.ts";
+import { type HttpRequest, type HttpStatus, isLocal } from "../../app/http/mod.ts";
 import { formatAddress, parseAddress } from "../../core/address.ts";
-import { isLocal } from "../../app/http/loopback_names.ts";
 import { isFile } from "../api/export_files.ts";
 
 /** Maximum size of a query string, bytes. */

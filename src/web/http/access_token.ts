@@ -4,9 +4,8 @@
  * @module
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
-import { hasBearerToken, isSameSecret, TOKEN_FORM } from "../../app/http/bearer_token.ts";
-import { readTextFile, userPath } from "../../app/environment.ts";
-import type { HttpRequest } from "../../app/http/http_request.ts";
+import { hasBearerToken, type HttpRequest, isSameSecret, TOKEN_FORM } from "../../app/http/mod.ts";
+import { readTextFile, userPath } from "../../app/mod.ts";
 import { InputError } from "../../core/errors.ts";
 
 /** Minimum number of random bits in a token. */

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { HttpRequest } from "../../app/http/http_request.ts";
-import type { HttpResponse, HttpStatus } from "../../app/http/http_response.ts";
+import type { HttpRequest, HttpResponse, HttpStatus } from "../../app/http/mod.ts";
 import { ParameterError } from "../queries/parameters.ts";
 import { findRoute, pageContext, type RouteRequest, type Site } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { HttpServer } from "../../app/http/http_server.ts";
-import { affordableConnections, listenOn } from "../../app/http/listen.ts";
+import { affordableConnections, HttpServer, listenOn } from "../../app/http/mod.ts";
 import type { Clock } from "../../net/clock.ts";
 import { MAX_EXPORTS } from "../api/export_files.ts";
 import { LiveFeed } from "../api/live_feed.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { EventsPage } from "../../store/events/newest_events.ts";
+import type { EventsPage } from "../../store/mod.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 import { eventCursor } from "../queries/cursors.ts";
 import type { EventsQuery } from "../queries/dashboard_data.ts";

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import type { ListedParts } from "../../store/parts/part_list.ts";
-import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
+import { type ListedParts, scanName, type StoredScan } from "../../store/mod.ts";
 import type { Piece } from "../browser/chart_data.ts";
 import { Chart } from "../charts/chart.tsx";
 import { countersIn } from "../browser/counters.ts";

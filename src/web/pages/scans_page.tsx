@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { StoredScan } from "../../store/scans/scan_list.ts";
+import type { StoredScan } from "../../store/mod.ts";
 import { Card, CommandText, Empty, PageHead } from "../parts/blocks.tsx";
 import { safeText } from "../parts/texts.tsx";
 import { htmlDocument } from "./layout.tsx";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
+import type { Uptime } from "../../store/mod.ts";
 import type { History, ServerDetails } from "../queries/dashboard_data.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { EventList } from "../parts/event_list.tsx";

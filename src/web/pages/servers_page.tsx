@@ -5,7 +5,7 @@
  * @module
  */
 import type { Facets, ServersPage, ServersQuery } from "../queries/dashboard_data.ts";
-import type { PageCursor } from "../../store/queries/order_positions.ts";
+import type { PageCursor } from "../../store/mod.ts";
 import {
   reversedOrder,
   SERVER_ORDERS,

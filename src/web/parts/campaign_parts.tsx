@@ -4,8 +4,7 @@
  *
  * @module
  */
-import type { ListedPart, ListedParts } from "../../store/parts/part_list.ts";
-import type { StoredScan } from "../../store/scans/scan_list.ts";
+import type { ListedPart, ListedParts, StoredScan } from "../../store/mod.ts";
 import { Card, Empty } from "./blocks.tsx";
 import { countText, percentText } from "./quantities.ts";
 import { Age, Stranger } from "./texts.tsx";

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
-import type { StoredEvent } from "../../store/events/event_feed.ts";
+import type { StoredEvent } from "../../store/mod.ts";
 import { serverUrl } from "./links.ts";
 import { countText, durationText, UNKNOWN_TEXT } from "./quantities.ts";
 import { Age, MotdText, safeText, visibleName } from "./texts.tsx";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { scanName, type StoredScan } from "../../store/scans/scan_list.ts";
+import { scanName, type StoredScan } from "../../store/mod.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";
 import { countText, durationText, percentText, shortCount, UNKNOWN_TEXT } from "./quantities.ts";
 import { Bar } from "./server_parts.tsx";

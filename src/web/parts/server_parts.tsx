@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Uptime } from "../../store/uptime/uptime_of_polls.ts";
+import type { Uptime } from "../../store/mod.ts";
 import type { ListedServer } from "../queries/dashboard_data.ts";
 import { serverUrl } from "./links.ts";
 import { countText, durationText, percentText, UNKNOWN_TEXT } from "./quantities.ts";

@@ -9,7 +9,7 @@ import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import { MAP_LAYERS, type Square, type TrendsQuery } from "./dashboard_data.ts";
 import { MAX_TIME } from "./dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
-import { parseServerName } from "../../store/rows/identity.ts";
+import { parseServerName } from "../../store/mod.ts";
 import { formed, oneOf, ParameterError, wholeNumber } from "./parameters.ts";
 
 /** How far the clock of a database may be ahead of the dashboard's, milliseconds. */

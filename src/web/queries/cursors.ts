@@ -5,8 +5,7 @@
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
-import type { EventCursor } from "../../store/events/newest_events.ts";
-import { isPosition, type PageCursor } from "../../store/queries/order_positions.ts";
+import { type EventCursor, isPosition, type PageCursor } from "../../store/mod.ts";
 import type { ServersQuery } from "./dashboard_data.ts";
 import { MAX_TIME } from "./dashboard_filters.ts";
 import { formed, type Parameter, ParameterError } from "./parameters.ts";

@@ -6,17 +6,21 @@
  *
  * @module
  */
-import type { GeoipValues } from "../../app/geoip/places.ts";
-import type { ServerFilters } from "../../store/queries/filters.ts";
-import type { PageCursor } from "../../store/queries/order_positions.ts";
+import type { GeoipValues } from "../../app/geoip/mod.ts";
+import type {
+  DayUptime,
+  EventsPage,
+  ListedParts,
+  NewestEvents,
+  NumberedServer,
+  PageCursor,
+  RecentUptime,
+  SelectedServer,
+  ServerFilters,
+  StoredEvent,
+  StoredScan,
+} from "../../store/mod.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
-import type { NumberedServer } from "../../store/history_queries.ts";
-import type { SelectedServer } from "../../store/server_queries.ts";
-import type { ListedParts } from "../../store/parts/part_list.ts";
-import type { StoredScan } from "../../store/scans/scan_list.ts";
-import type { StoredEvent } from "../../store/events/event_feed.ts";
-import type { EventsPage, NewestEvents } from "../../store/events/newest_events.ts";
-import type { DayUptime, RecentUptime } from "../../store/uptime/uptime_queries.ts";
 
 /** Filters of servers: those of the database, and those of places. */
 export interface DashboardFilters extends ServerFilters {

@@ -4,21 +4,21 @@
  *
  * @module
  */
-import type { GeoipValues } from "../../app/geoip/places.ts";
-import { type Address, family, formatAddress } from "../../core/address.ts";
-import { InputError } from "../../core/errors.ts";
-import { documentedFlags } from "../../protocols/documented_flags.ts";
-import { foldCase } from "../../store/queries/conditions.ts";
+import type { GeoipValues } from "../../app/geoip/mod.ts";
 import {
   type ColumnTest as CellTest,
   columnTest,
   type FilterTest,
+  foldCase,
   isInNetworks,
+  type ListedRecord,
   parseNetwork,
   SERVER_FILTERS,
   testOf,
-} from "../../store/queries/filters.ts";
-import type { ListedRecord } from "../../store/rows/stored_record.ts";
+} from "../../store/mod.ts";
+import { type Address, family, formatAddress } from "../../core/address.ts";
+import { InputError } from "../../core/errors.ts";
+import { documentedFlags } from "../../protocols/documented_flags.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import {
   formed,

@@ -6,7 +6,7 @@
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
 import { countOf, withCommas } from "../../core/quantities.ts";
-import { DEFAULT_SPEED } from "../../app/settings/defaults.ts";
+import { DEFAULT_SPEED } from "../../app/settings/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { optOutMarkers } from "../../targets/shipped_lists.ts";
 import { styleSheet } from "../client_files.ts";

@@ -4,10 +4,10 @@
  * @module
  */
 import { parseHost } from "../../core/address.ts";
-import type { GeoipLookup, GeoipValues } from "../../app/geoip/places.ts";
+import type { GeoipLookup, GeoipValues } from "../../app/geoip/mod.ts";
+import type { StoredRecord } from "../../store/mod.ts";
 import { mostFrequent } from "../server_index/facets.ts";
 import { smallestSquare } from "../server_index/map_cells.ts";
-import type { StoredRecord } from "../../store/rows/stored_record.ts";
 import {
   type FacetName,
   FACETS,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MatchIndex } from "../../store/queries/page.ts";
+import type { MatchIndex } from "../../store/mod.ts";
 import type { DashboardFilters, Facets, MapCells } from "../queries/dashboard_data.ts";
 import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
 import { countCells, type ServerMapQuery } from "./map_cells.ts";

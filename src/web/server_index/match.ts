@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { givenFilters } from "../../store/queries/filters.ts";
+import { givenFilters } from "../../store/mod.ts";
 import { type DashboardFilters, type FacetName, FACETS } from "../queries/dashboard_data.ts";
 import { DASHBOARD_FILTERS, type FoundIds } from "../queries/dashboard_filters.ts";
 import { SERVER_BITS, type ServerIndexReader } from "./server_index.ts";

@@ -6,8 +6,8 @@
 import { parseAddress } from "../../core/address.ts";
 import { cutText } from "../../core/text.ts";
 import type { Row } from "../../store/database/database.ts";
-import { canonicalHost } from "../../store/rows/addresses.ts";
-import type { GeoipLookup } from "../../app/geoip/places.ts";
+import { canonicalHost } from "../../store/mod.ts";
+import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { DictionaryWriter } from "./dictionary.ts";
 import {
   DICTIONARIES,

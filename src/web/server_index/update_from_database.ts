@@ -11,7 +11,7 @@ import {
   timeParameter,
   type Value,
 } from "../../store/database/database.ts";
-import type { GeoipLookup } from "../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { newServerIndex, type ServerIndexMemory } from "./server_index.ts";
 import {
   INDEXED_SERVER_COLUMNS,

@@ -1,4 +1,4 @@
-/** Covers src/scan/lan/. */
+/** Covers src/scan/lan/swept_networks.ts and src/scan/lan/. */
 import { assert, assertEquals } from "@std/assert";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { Shortage } from "../../../src/net/file_descriptors.ts";

@@ -16,7 +16,7 @@ const SERVERS_OPTION = { name: "servers", help: "number of servers to simulate" 
 
 /** Loads the names of software for completions; help does not need them. */
 async function softwareNames(): Promise<readonly string[]> {
-  const { SOFTWARE } = await import("../../../fleet/simulate/software.ts");
+  const { SOFTWARE } = await import("../../../fleet/mod.ts");
   return SOFTWARE.map(({ name }) => name);
 }
 

@@ -5,7 +5,7 @@
  */
 import { ENGINE_CHOICES } from "../../settings/engine_names.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
-import { STREAM_LIMITS } from "../../../net/stream_link.ts";
+import { STREAM_LIMITS } from "../../../net/mod.ts";
 import { DEFAULT_SPEED, LOOPBACK_SPEED } from "../../settings/defaults.ts";
 import { ADDRESS, MAC, SOURCE_PORTS } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";

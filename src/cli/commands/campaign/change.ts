@@ -4,17 +4,17 @@
  *
  * @module
  */
-import { EXIT } from "../../../app/exit_codes.ts";
-import { cancelParts } from "../../../campaign/change/cancel_parts.ts";
+import { EXIT } from "../../../app/mod.ts";
 import {
+  brokerError,
   type CampaignChange,
   campaignEntry,
+  type CampaignStatus,
+  cancelParts,
   changeState,
   removeCampaign,
   retryPoisoned,
-} from "../../../campaign/change/change_campaign.ts";
-import { brokerError } from "../../../campaign/nats/errors.ts";
-import type { CampaignStatus } from "../../../campaign/status/status.ts";
+} from "../../../campaign/mod.ts";
 import { formatAddress, parseAddress } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { countOf } from "../../../core/quantities.ts";

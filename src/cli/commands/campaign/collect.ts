@@ -4,11 +4,9 @@
  * @module
  */
 import project from "../../../../deno.json" with { type: "json" };
-import { EXIT } from "../../../app/exit_codes.ts";
-import { onInterrupt } from "../../../app/interrupt_signals.ts";
-import { ServiceState } from "../../../app/service_state.ts";
-import { dashed } from "../../../app/options/option.ts";
-import { collect } from "../../../campaign/collector/collect.ts";
+import { EXIT, onInterrupt, ServiceState } from "../../../app/mod.ts";
+import { dashed } from "../../../app/options/mod.ts";
+import { collect } from "../../../campaign/mod.ts";
 import { systemClock } from "../../../net/clock.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { reportError, reportLine } from "../../term/console.ts";

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { EXIT } from "../../../app/exit_codes.ts";
-import { type PrintedColumn, tableLines } from "../../../app/outputs/table_format.ts";
-import type { OptionsOf } from "../../../app/options/option_table.ts";
-import type { CampaignStatus } from "../../../campaign/status/status.ts";
-import type { CampaignEntry } from "../../../campaign/control.ts";
+import { EXIT } from "../../../app/mod.ts";
+import { type PrintedColumn, tableLines } from "../../../app/outputs/mod.ts";
+import type { OptionsOf } from "../../../app/options/mod.ts";
+import type { CampaignEntry, CampaignStatus } from "../../../campaign/mod.ts";
 import { withCommas } from "../../../core/quantities.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { outputColumns, printLines } from "../../term/console.ts";

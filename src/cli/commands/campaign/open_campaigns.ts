@@ -3,13 +3,18 @@
  *
  * @module
  */
-import type { OptionsOf } from "../../../app/options/option_table.ts";
-import { Control } from "../../../campaign/control.ts";
-import { type Broker, connectBroker, type NatsOptions } from "../../../campaign/nats/connection.ts";
-import { checkTopology, NoCampaignsError } from "../../../campaign/nats/topology.ts";
-import { StatusReader } from "../../../campaign/status/read_status.ts";
-import type { CampaignStatus } from "../../../campaign/status/status.ts";
-import { campaignEntry } from "../../../campaign/change/change_campaign.ts";
+import type { OptionsOf } from "../../../app/options/mod.ts";
+import {
+  type Broker,
+  campaignEntry,
+  type CampaignStatus,
+  checkTopology,
+  connectBroker,
+  Control,
+  type NatsOptions,
+  NoCampaignsError,
+  StatusReader,
+} from "../../../campaign/mod.ts";
 import { InputError } from "../../../core/errors.ts";
 import { systemClock } from "../../../net/clock.ts";
 import { reportError } from "../../term/console.ts";

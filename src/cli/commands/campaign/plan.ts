@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { PreparedCampaign } from "../../../campaign/submit/prepare_campaign.ts";
-import { DEFAULT_SLOTS } from "../../../app/options/groups/campaign.ts";
-import { rateOf } from "../../../app/engines/scan_rates.ts";
-import { maxSent } from "../../../app/targets/scan_plan.ts";
+import type { PreparedCampaign } from "../../../campaign/mod.ts";
+import { DEFAULT_SLOTS } from "../../../app/options/mod.ts";
+import { rateOf } from "../../../app/engines/mod.ts";
+import { maxSent } from "../../../app/targets/mod.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
 import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";

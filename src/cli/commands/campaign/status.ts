@@ -3,10 +3,8 @@
  *
  * @module
  */
-import { EXIT } from "../../../app/exit_codes.ts";
-import { onInterrupt } from "../../../app/interrupt_signals.ts";
-import { campaignEntry } from "../../../campaign/change/change_campaign.ts";
-import type { SystemStatus } from "../../../campaign/status/read_status.ts";
+import { EXIT, onInterrupt } from "../../../app/mod.ts";
+import { campaignEntry, type SystemStatus } from "../../../campaign/mod.ts";
 import { InputError } from "../../../core/errors.ts";
 import { type Clock, sleep, systemClock } from "../../../net/clock.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";

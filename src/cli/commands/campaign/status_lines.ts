@@ -3,15 +3,16 @@
  *
  * @module
  */
-import { type PrintedColumn, tableLines } from "../../../app/outputs/table_format.ts";
-import type {
-  CollectorStatus,
-  ResultsStatus,
-  SystemStatus,
-} from "../../../campaign/status/read_status.ts";
-import type { CampaignStatus, PartStatus } from "../../../campaign/status/status.ts";
-import { MAX_TRIES } from "../../../campaign/lease_value.ts";
-import type { StoredWorker } from "../../../campaign/stored_leases.ts";
+import { type PrintedColumn, tableLines } from "../../../app/outputs/mod.ts";
+import {
+  type CampaignStatus,
+  type CollectorStatus,
+  MAX_TRIES,
+  type PartStatus,
+  type ResultsStatus,
+  type StoredWorker,
+  type SystemStatus,
+} from "../../../campaign/mod.ts";
 import { fitWidth } from "../../../core/display_width.ts";
 import { clockTime, countOf, roughDuration, withCommas } from "../../../core/quantities.ts";
 import { harmlessText } from "../../../core/text.ts";

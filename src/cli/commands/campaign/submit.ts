@@ -4,12 +4,15 @@
  * @module
  */
 import project from "../../../../deno.json" with { type: "json" };
-import { EXIT } from "../../../app/exit_codes.ts";
-import { connectBroker } from "../../../campaign/nats/connection.ts";
-import { prepareCampaign } from "../../../campaign/submit/prepare_campaign.ts";
-import { submitCampaign, type Submitted } from "../../../campaign/submit/submit.ts";
-import { contactReader, keepContact } from "../../../app/targets/kept_contact.ts";
-import type { OptionsOf } from "../../../app/options/option_table.ts";
+import { EXIT } from "../../../app/mod.ts";
+import {
+  connectBroker,
+  prepareCampaign,
+  submitCampaign,
+  type Submitted,
+} from "../../../campaign/mod.ts";
+import { contactReader, keepContact } from "../../../app/targets/mod.ts";
+import type { OptionsOf } from "../../../app/options/mod.ts";
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";

@@ -4,10 +4,8 @@
  * @module
  */
 import project from "../../../../deno.json" with { type: "json" };
-import { EXIT } from "../../../app/exit_codes.ts";
-import { onInterrupt } from "../../../app/interrupt_signals.ts";
-import { ServiceState } from "../../../app/service_state.ts";
-import { work } from "../../../campaign/worker/work.ts";
+import { EXIT, onInterrupt, ServiceState } from "../../../app/mod.ts";
+import { work } from "../../../campaign/mod.ts";
 import { systemClock } from "../../../net/clock.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";

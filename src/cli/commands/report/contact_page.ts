@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { writeTextFile } from "../../../app/environment.ts";
-import { EXIT } from "../../../app/exit_codes.ts";
-import { readContact } from "../../../app/targets/kept_contact.ts";
+import { EXIT, writeTextFile } from "../../../app/mod.ts";
+import { readContact } from "../../../app/targets/mod.ts";
+import { contactPage } from "../../../web/mod.ts";
 import { InputError } from "../../../core/errors.ts";
-import { contactPage } from "../../../web/report/contact_page.tsx";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { print } from "../../term/console.ts";
 import { checkPageOutput } from "./page_output.ts";

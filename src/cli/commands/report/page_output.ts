@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { userPath, writeRefusal } from "../../../app/environment.ts";
+import { userPath, writeRefusal } from "../../../app/mod.ts";
 import { InputError } from "../../../core/errors.ts";
 import { redactUrl } from "../../../core/redact.ts";
 import { parseDatabaseLocation } from "../../../store/database_location.ts";

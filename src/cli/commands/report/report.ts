@@ -3,13 +3,11 @@
  *
  * @module
  */
-import { writeTextFile } from "../../../app/environment.ts";
-import { EXIT } from "../../../app/exit_codes.ts";
-import { placeLookup, readGeoipFiles } from "../../../app/geoip/places.ts";
+import { EXIT, writeTextFile } from "../../../app/mod.ts";
+import { placeLookup, readGeoipFiles } from "../../../app/geoip/mod.ts";
+import { ReportCollector, reportPage } from "../../../web/mod.ts";
 import { InputError } from "../../../core/errors.ts";
 import { countOf } from "../../../core/quantities.ts";
-import { ReportCollector } from "../../../web/report/report_data.ts";
-import { reportPage } from "../../../web/report/report_page.tsx";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { print, reportLine } from "../../term/console.ts";
 import { checkPageOutput } from "./page_output.ts";

@@ -5,17 +5,12 @@
  */
 import { InputError } from "../../../core/errors.ts";
 import { nodePath } from "../../../core/node_modules.ts";
-import { brokenCellReporter } from "../../../app/databases/broken_cells.ts";
-import { connectionEnvironment } from "../../../app/options/connection_environment.ts";
-import { readServerRows } from "../../../app/targets/servers_in_files.ts";
+import { brokenCellReporter } from "../../../app/databases/mod.ts";
+import { connectionEnvironment } from "../../../app/options/mod.ts";
+import { readServerRows } from "../../../app/targets/mod.ts";
+import { readStore, selectServers, withDatabaseErrors } from "../../../store/mod.ts";
+import { readTrends, type ReportCollector, type Trend, TREND_DAYS } from "../../../web/mod.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../../store/database_location.ts";
-import { readStore } from "../../../store/open_store.ts";
-import { selectServers } from "../../../store/server_queries.ts";
-import { withDatabaseErrors } from "../../../store/store.ts";
-import type { Trend } from "../../../web/queries/dashboard_data.ts";
-import { readTrends } from "../../../web/data/trends.ts";
-import type { ReportCollector } from "../../../web/report/report_data.ts";
-import { TREND_DAYS } from "../../../web/report/report_page.tsx";
 
 /** A source whose servers were read. */
 export interface ReadSource {

@@ -4,12 +4,12 @@
  * @module
  */
 import { sweptProtocols } from "../../../protocols/list.ts";
-import type { ScanSelection } from "../../../scan/setup/scan_setup.ts";
-import type { ChosenLimits } from "../../../app/engines/scan_rates.ts";
+import type { ScanSelection } from "../../../scan/mod.ts";
+import type { ChosenLimits } from "../../../app/engines/mod.ts";
+import type { AdaptivePlan, Plan } from "../../../app/targets/mod.ts";
 
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import { portList } from "../../../targets/ports.ts";
-import type { AdaptivePlan, Plan } from "../../../app/targets/scan_plan.ts";
 
 /** With fewer targets, an adaptive scan finds no more than an even one before a tenth of its probes. */
 const SMALL = 2 ** 20;

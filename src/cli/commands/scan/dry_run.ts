@@ -5,20 +5,16 @@
  */
 import { endpointKey } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import type { ScanSelection } from "../../../scan/setup/scan_setup.ts";
-import { isVisited, type KnownPlan, knownPlans } from "../../../scan/plan/known_server_plan.ts";
+import { isVisited, type KnownPlan, knownPlans, type ScanSelection } from "../../../scan/mod.ts";
+import { type ChosenLimits, type Engine, pendingProbes } from "../../../app/engines/mod.ts";
+import { maxSent, type NamedTargets, type Passes, type Plan } from "../../../app/targets/mod.ts";
+import type { PreparedScan, WritePlan } from "../../../app/scan/mod.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
 import { segmentsOf, type Targets } from "../../../targets/compose.ts";
 import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
 import { requestText } from "../../../targets/srv.ts";
-import type { Engine } from "../../../app/engines/choose_engine.ts";
-import { maxSent, type Passes, type Plan } from "../../../app/targets/scan_plan.ts";
 import { clockTime, countOf, withCommas } from "../../../core/quantities.ts";
-import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
-import type { WritePlan } from "../../../app/scan/read_scan.ts";
-import { type ChosenLimits, pendingProbes } from "../../../app/engines/scan_rates.ts";
-import type { NamedTargets } from "../../../app/targets/find_targets.ts";
 import { adaptivePortsText, adaptiveRows, isAdaptive, wholeSeconds } from "./adaptive_plan_text.ts";
 
 /** A row of a plan; a row without a text is left out. */

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { ChosenLimits } from "../../../app/engines/scan_rates.ts";
-import { maxSent, type Plan } from "../../../app/targets/scan_plan.ts";
-import type { NamedTargets } from "../../../app/targets/find_targets.ts";
+import type { ChosenLimits } from "../../../app/engines/mod.ts";
+import { maxSent, type NamedTargets, type Plan } from "../../../app/targets/mod.ts";
 import { portList } from "../../../targets/ports.ts";
 import { permissionNeeded } from "../../../targets/permission.ts";
 import { resultLine } from "../../term/json_results.ts";

@@ -3,13 +3,16 @@
  *
  * @module
  */
-import { Interrupted, onInterrupt } from "../../../app/interrupt_signals.ts";
-import { outageLine, sendErrorLine } from "../../../app/engines/send_error_lines.ts";
-import { isClosedPipe } from "../../../app/outputs/closed_pipe.ts";
-import type { PreparedScan } from "../../../app/scan/prepare_scan.ts";
-import type { WritePlan } from "../../../app/scan/read_scan.ts";
-import { runPreparedScan, type ScanResult } from "../../../app/scan/run_scan.ts";
-import type { ScanMonitor } from "../../../app/scan/scan_monitor.ts";
+import { Interrupted, onInterrupt } from "../../../app/mod.ts";
+import { outageLine, sendErrorLine } from "../../../app/engines/mod.ts";
+import { isClosedPipe } from "../../../app/outputs/mod.ts";
+import {
+  type PreparedScan,
+  runPreparedScan,
+  type ScanMonitor,
+  type ScanResult,
+  type WritePlan,
+} from "../../../app/scan/mod.ts";
 import {
   isDumb,
   logsJson,
@@ -25,7 +28,7 @@ import { countFigures } from "../../term/status_line.ts";
 import { useColor } from "../../term/server_description.ts";
 
 /** The code for the kept contact, which few scans need. */
-export const keptContacts = () => import("../../../app/targets/kept_contact.ts");
+export const keptContacts = () => import("../../../app/targets/mod.ts");
 
 /** Runs a scan, and reports its result; returns the exit code. */
 export async function execute(scan: PreparedScan, writes: WritePlan): Promise<number> {

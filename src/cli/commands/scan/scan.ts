@@ -4,12 +4,14 @@
  * @module
  */
 import project from "../../../../deno.json" with { type: "json" };
-import { readTextFile } from "../../../app/environment.ts";
-import { EXIT } from "../../../app/exit_codes.ts";
-import { formatConfig, mergeOptions, parseConfig } from "../../../app/options/config_file.ts";
-import type { GivenOptions } from "../../../app/options/given_options.ts";
-import { prepareScan } from "../../../app/scan/prepare_scan.ts";
-import { readScan } from "../../../app/scan/read_scan.ts";
+import { EXIT, readTextFile } from "../../../app/mod.ts";
+import {
+  formatConfig,
+  type GivenOptions,
+  mergeOptions,
+  parseConfig,
+} from "../../../app/options/mod.ts";
+import { prepareScan, readScan } from "../../../app/scan/mod.ts";
 import { harmlessText } from "../../../core/text.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";

@@ -11,16 +11,16 @@ import {
   formatEndpoint,
 } from "../../../core/address.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import type { ScanSelection } from "../../../scan/setup/scan_setup.ts";
-import { scanPasses } from "../../../scan/plan/pass_plan.ts";
 import {
   isDetectionTarget,
   isVisited,
   type KnownPlan,
   knownPlans,
+  scanPasses,
+  type ScanSelection,
   targeted,
-} from "../../../scan/plan/known_server_plan.ts";
-import { spaceOf } from "../../../sweep/passes.ts";
+} from "../../../scan/mod.ts";
+import { spaceOf } from "../../../sweep/mod.ts";
 import { AddressSet } from "../../../targets/ranges.ts";
 import type { ProbeSpace } from "../../../targets/space.ts";
 import { print } from "../../term/console.ts";

@@ -4,23 +4,23 @@
  * @module
  */
 import { nodePath } from "../../../core/node_modules.ts";
-import { quoteWord } from "../../../app/environment.ts";
-import { connectionEnvironment } from "../../../app/options/connection_environment.ts";
-import { namedPlace } from "../../../app/databases/select_servers.ts";
-import { EXIT } from "../../../app/exit_codes.ts";
-import { readGeoipFiles } from "../../../app/geoip/places.ts";
-import { placeText } from "../../../app/http/listen.ts";
-import { onInterrupt } from "../../../app/interrupt_signals.ts";
-import { ServiceState } from "../../../app/service_state.ts";
+import { EXIT, onInterrupt, quoteWord, ServiceState } from "../../../app/mod.ts";
+import { connectionEnvironment } from "../../../app/options/mod.ts";
+import { namedPlace } from "../../../app/databases/mod.ts";
+import { readGeoipFiles } from "../../../app/geoip/mod.ts";
+import { placeText } from "../../../app/http/mod.ts";
+import {
+  type DashboardData,
+  DataError,
+  openDashboardData,
+  readAccessToken,
+  serveDashboard,
+} from "../../../web/mod.ts";
 import { type Address, formatAddress, isLoopback } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { redactError } from "../../../core/redact.ts";
 import { systemClock } from "../../../net/clock.ts";
 import type { DatabaseLocation } from "../../../store/database_location.ts";
-import { readAccessToken } from "../../../web/http/access_token.ts";
-import { type DashboardData, DataError } from "../../../web/queries/dashboard_data.ts";
-import { openDashboardData } from "../../../web/data/open_dashboard_data.ts";
-import { serveDashboard } from "../../../web/http/serve_dashboard.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import {
   logsJson,

@@ -5,7 +5,7 @@
  */
 import { parseJson } from "../../../core/checked_json.ts";
 import { nodePath } from "../../../core/node_modules.ts";
-import { userPath } from "../../../app/environment.ts";
+import { userPath } from "../../../app/mod.ts";
 
 /** Maximum size of a file, bytes: the state of a scan has some KiB. */
 const MAX_BYTES = 65_536;

@@ -4,13 +4,14 @@
  * @module
  */
 import project from "../../../../deno.json" with { type: "json" };
-import { prepareCrawl, type PreparedCrawl } from "../../../app/crawl/prepare_crawl.ts";
-import { readCrawl } from "../../../app/crawl/read_crawl.ts";
-import { runPreparedCrawl } from "../../../app/crawl/run_crawl.ts";
-import { EXIT } from "../../../app/exit_codes.ts";
-import { onInterrupt } from "../../../app/interrupt_signals.ts";
-import { ServiceState } from "../../../app/service_state.ts";
-import { contactReader, keepContact } from "../../../app/targets/kept_contact.ts";
+import {
+  prepareCrawl,
+  type PreparedCrawl,
+  readCrawl,
+  runPreparedCrawl,
+} from "../../../app/crawl/mod.ts";
+import { EXIT, onInterrupt, ServiceState } from "../../../app/mod.ts";
+import { contactReader, keepContact } from "../../../app/targets/mod.ts";
 import type { Clock } from "../../../net/clock.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";

@@ -3,15 +3,16 @@
  *
  * @module
  */
-import { EXIT } from "../../../app/exit_codes.ts";
-import { onInterrupt } from "../../../app/interrupt_signals.ts";
-import { ServiceState } from "../../../app/service_state.ts";
-import { contactReader, keepContact } from "../../../app/targets/kept_contact.ts";
-import { type PreparedWatch, prepareWatch } from "../../../app/watch/prepare_watch.ts";
-import { readWatch } from "../../../app/watch/read_watch.ts";
-import { runPreparedWatch } from "../../../app/watch/run_watch.ts";
-import { countOf } from "../../../core/quantities.ts";
+import { EXIT, onInterrupt, ServiceState } from "../../../app/mod.ts";
+import { contactReader, keepContact } from "../../../app/targets/mod.ts";
+import {
+  type PreparedWatch,
+  prepareWatch,
+  readWatch,
+  runPreparedWatch,
+} from "../../../app/watch/mod.ts";
 import type { WatchCounts } from "../../../watch/mod.ts";
+import { countOf } from "../../../core/quantities.ts";
 import type { CommandCall } from "../../options/command_line.ts";
 import { readArgs, typedNames } from "../../options/parse_arguments.ts";
 import {

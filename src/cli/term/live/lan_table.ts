@@ -5,9 +5,9 @@
  */
 import { serverId, type ServerRecord } from "../../../core/record.ts";
 import { type FoundServers, type Listed, worldTitle } from "../../../scan/lan/mod.ts";
+import { playersText, type PrintedColumn } from "../../../app/outputs/mod.ts";
 import { countOf } from "../../../core/quantities.ts";
 import { shownVersion } from "../../../classify/game_versions.ts";
-import { playersText, type PrintedColumn } from "../../../app/outputs/table_format.ts";
 import type { LiveTerminal } from "./live_block.ts";
 import { LiveTable, type LiveTableOptions } from "./live_table.ts";
 

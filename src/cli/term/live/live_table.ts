@@ -6,7 +6,7 @@
 import { harmlessText } from "../../../core/text.ts";
 import { displayWidth, fitWidth } from "../../../core/display_width.ts";
 import { withCommas } from "../../../core/quantities.ts";
-import { type PrintedColumn, tableLines } from "../../../app/outputs/table_format.ts";
+import { type PrintedColumn, tableLines } from "../../../app/outputs/mod.ts";
 import type { TerminalSize } from "../console.ts";
 import { paintText, type TextStyle } from "../server_description.ts";
 import { LiveBlock, type LiveTerminal } from "./live_block.ts";

@@ -8,11 +8,11 @@ import { cutWidth, displayWidth, fitWidth } from "../../../core/display_width.ts
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import { harmlessText } from "../../../core/text.ts";
 import { serverId, type ServerRecord } from "../../../core/record.ts";
-import type { ScanState } from "../../../scan/setup/scan_state.ts";
-import { estimateLoss } from "../../../sweep/canaries/loss_estimate.ts";
-import type { DurationLimit } from "../../../app/targets/scan_plan.ts";
-import { playersText } from "../../../app/outputs/table_format.ts";
-import { foundIn, type ScanProgress } from "../../../app/scan/progress_meter.ts";
+import type { ScanState } from "../../../scan/mod.ts";
+import { estimateLoss } from "../../../sweep/mod.ts";
+import type { DurationLimit } from "../../../app/targets/mod.ts";
+import { playersText } from "../../../app/outputs/mod.ts";
+import { foundIn, type ScanProgress } from "../../../app/scan/mod.ts";
 import type { TerminalSize } from "../console.ts";
 import { percent } from "../loss_lines.ts";
 import { coloredName, paintText } from "../server_description.ts";

@@ -6,7 +6,7 @@
 import { formatEndpoint } from "../../../core/address.ts";
 import { countOf, withCommas } from "../../../core/quantities.ts";
 import { shownVersion } from "../../../classify/game_versions.ts";
-import { playersText, type PrintedColumn } from "../../../app/outputs/table_format.ts";
+import { playersText, type PrintedColumn } from "../../../app/outputs/mod.ts";
 import type { WatchCounts, WatchedServer } from "../../../watch/mod.ts";
 import type { LiveTerminal } from "./live_block.ts";
 import { type FirstRows, LiveTable, type LiveTableOptions } from "./live_table.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Endpoint } from "../../../core/address.ts";
-import type { Stream } from "../../../net/socket.ts";
+import type { Stream } from "../../../net/mod.ts";
 
 /** The UDP sockets of a fleet. Each host sends from its own address. */
 export interface DatagramNetwork extends AsyncDisposable {

@@ -4,8 +4,8 @@
  * @module
  */
 import type { Endpoint } from "../../../core/address.ts";
-import { StreamListener } from "../../../net/deno/tcp_listener.ts";
-import type { Stream } from "../../../net/socket.ts";
+import { StreamListener } from "../../../net/deno/mod.ts";
+import type { Stream } from "../../../net/mod.ts";
 import type { StreamNetwork } from "./fleet_network.ts";
 import { opening } from "./socket_per_host.ts";
 

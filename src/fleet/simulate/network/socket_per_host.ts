@@ -5,8 +5,8 @@
  */
 import { type Endpoint, endpointKey, formatEndpoint } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
-import { openSocket } from "../../../net/deno/udp_socket.ts";
-import type { DatagramSocket } from "../../../net/socket.ts";
+import { openSocket } from "../../../net/deno/mod.ts";
+import type { DatagramSocket } from "../../../net/mod.ts";
 import type { DatagramNetwork } from "./fleet_network.ts";
 
 /** Size of the receive buffer, bytes: more than any request has. */

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "../../../core/address.ts";
 import { type Clock, sleep } from "../../../net/clock.ts";
-import type { ConnectionEnd, Stream } from "../../../net/socket.ts";
+import type { ConnectionEnd, Stream } from "../../../net/mod.ts";
 import type { StreamAct, StreamResponder } from "../responder.ts";
 import { isHello, TlsStream } from "./tls_stream.ts";
 

@@ -6,7 +6,7 @@
 import type { Duplex } from "node:stream";
 import type { SecureContext, TLSSocket } from "node:tls";
 import { nodeStream, nodeTls } from "../../../core/node_modules.ts";
-import type { ConnectionEnd, Stream } from "../../../net/socket.ts";
+import type { ConnectionEnd, Stream } from "../../../net/mod.ts";
 import { type Certificate, pemOf } from "./certificate.ts";
 
 /** The first byte of a TLS connection: a record of the handshake. */

@@ -5,7 +5,7 @@
  */
 import { type Endpoint, isLoopback } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
-import { WildcardSocket } from "../../../net/linux/wildcard_socket.ts";
+import { WildcardSocket } from "../../../net/linux/mod.ts";
 import type { DatagramNetwork } from "./fleet_network.ts";
 
 /** UDP sockets that receive on all loopback addresses. */

@@ -5,10 +5,10 @@
  */
 import type { Endpoint } from "../../../core/address.ts";
 import type { Outcome, Sighting } from "../../../core/record.ts";
-import { isExhausted } from "../../../inspect/run_interview.ts";
+import { isExhausted } from "../../../inspect/mod.ts";
+import type { FoundPorts } from "../../../sweep/mod.ts";
 import { isKnownFor } from "../../../protocols/declared_facts.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
-import type { FoundPorts } from "../../../sweep/ports/found_ports.ts";
 import type { OptOutRecorder } from "../../tables/opt_out_recorder.ts";
 import type { ScanSetup } from "../../setup/scan_setup.ts";
 import type { ScanTables } from "../../tables/scan_tables.ts";

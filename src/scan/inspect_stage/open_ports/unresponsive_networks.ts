@@ -5,7 +5,7 @@
  * @module
  */
 import { type Address, formatAddress } from "../../../core/address.ts";
-import { count } from "../../../sweep/flooding_hosts.ts";
+import { count } from "../../../sweep/mod.ts";
 import { networkOf, networkStart } from "../../../targets/parts.ts";
 
 /** Number of queries without a reply, and without a valid one between them, that make a network unresponsive. */

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import type { Period } from "../../../store/uptime/rollup_hours.ts";
-import type { HeldState, SeenState, Uptime } from "../../../store/uptime/uptime_of_polls.ts";
+import type { HeldState, Period, SeenState, Uptime } from "../../../store/mod.ts";
 import type { HistoryPoint } from "../../queries/dashboard_data.ts";
 import { gapsOf } from "./watched_periods.ts";
 

@@ -11,26 +11,22 @@ import {
   type Value,
 } from "../../../store/database/database.ts";
 import {
-  type Period,
-  periodStart,
-  readState,
-  VALID_MS,
-} from "../../../store/uptime/rollup_hours.ts";
-import { optOutsOf } from "../../../store/uptime/rollup_rows.ts";
-import {
   addUptime,
   type HeldState,
   heldStates,
+  hourPoints,
+  optOutsOf,
+  type Period,
+  periodStart,
+  readState,
   type StoredSpan,
   UNWATCHED,
   type Uptime,
   uptimeOfSteps,
-} from "../../../store/uptime/uptime_of_polls.ts";
-import {
-  hourPoints,
   type UptimePoint,
   uptimePoints,
-} from "../../../store/uptime/uptime_queries.ts";
+  VALID_MS,
+} from "../../../store/mod.ts";
 import type { History, HistoryPoint } from "../../queries/dashboard_data.ts";
 import { changePoints, type Observed, type ObservedStep, stepPoints } from "./points.ts";
 import { overlappedDays, spansOf, unwatchedIn } from "./watched_periods.ts";

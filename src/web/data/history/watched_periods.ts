@@ -6,20 +6,18 @@
 import { DAY_MS, HOUR_MS } from "../../../core/quantities.ts";
 import { type Database, timeParameter } from "../../../store/database/database.ts";
 import {
+  type HeldState,
+  heldStates,
   type Period,
   periodStart,
   readState,
-  timeList,
-  VALID_MS,
-} from "../../../store/uptime/rollup_hours.ts";
-import {
-  type HeldState,
-  heldStates,
   type SeenState,
   type StoredSpan,
+  timeList,
   uptimeOfSteps,
-} from "../../../store/uptime/uptime_of_polls.ts";
-import { uptimePoints } from "../../../store/uptime/uptime_queries.ts";
+  uptimePoints,
+  VALID_MS,
+} from "../../../store/mod.ts";
 
 /** The spans of watches that observed a server, as far as they are still known, in their order. */
 export async function spansOf(

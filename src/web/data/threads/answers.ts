@@ -9,7 +9,7 @@ import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { type DashboardData, DataError, type DataTrouble } from "../../queries/dashboard_data.ts";
 import type { DatabaseAccess, DatabasePlace } from "../database_access.ts";
 import { dashboardDataOf } from "../database_reader.ts";
-import type { GeoipLookup } from "../../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../../app/geoip/mod.ts";
 import { ScannedSpace } from "../scanned_space.ts";
 
 /** The names of the questions. */

@@ -10,7 +10,7 @@ import { DatabaseIndex } from "../../server_index/update_from_database.ts";
 import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { DataError } from "../../queries/dashboard_data.ts";
 import type { DatabaseAccess } from "../database_access.ts";
-import type { GeoipLookup } from "../../../app/geoip/places.ts";
+import type { GeoipLookup } from "../../../app/geoip/mod.ts";
 
 /** Pause between two reads of changes, milliseconds. */
 export const CHANGES_MS = 1000;

@@ -4,7 +4,7 @@
  * @module
  */
 import { nodeThreads } from "../../../core/node_modules.ts";
-import { placeLookup } from "../../../app/geoip/places.ts";
+import { placeLookup } from "../../../app/geoip/mod.ts";
 import { Answerer, READY, type ThreadData, type ThreadMessage } from "./answers.ts";
 import { DatabaseAccess } from "../database_access.ts";
 

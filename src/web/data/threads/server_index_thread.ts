@@ -4,7 +4,7 @@
  * @module
  */
 import { nodeThreads } from "../../../core/node_modules.ts";
-import { placeLookup } from "../../../app/geoip/places.ts";
+import { placeLookup } from "../../../app/geoip/mod.ts";
 import { systemClock } from "../../../net/clock.ts";
 import { DatabaseAccess } from "../database_access.ts";
 import type { ThreadData } from "./answers.ts";

@@ -1,0 +1,183 @@
+/**
+ * Databases of servers: their tables, writers and queries.
+ *
+ * @module
+ */
+export { downsampleCutoffs, downsampleObservations } from "./downsample.ts";
+export {
+  countObservations,
+  historyOf,
+  type NumberedServer,
+  type Observation,
+  serversOfHost,
+  serverWithKey,
+} from "./history_queries.ts";
+export {
+  type ConnectionEnvironment,
+  openCopyTarget,
+  openExisting,
+  type OpenOptions,
+  openStore,
+  readStore,
+} from "./open_store.ts";
+export {
+  removeEvents,
+  removePlayers,
+  removeReplies,
+  removeStaleScanServers,
+  type Removing,
+} from "./remove_old_rows.ts";
+export {
+  allEndpoints,
+  allServers,
+  countServers,
+  knownEndpoints,
+  lastServerId,
+  type SelectedServer,
+  selectServers,
+  serversAfter,
+  type ServerSelection,
+} from "./server_queries.ts";
+export { readDatabaseIdentity, spillLine } from "./spill_file.ts";
+export { SpillingStore } from "./spilling_store.ts";
+export { type ScanEndRow, type ScanStartRow, Store, withDatabaseErrors } from "./store.ts";
+export { openPostgres } from "./database/postgres.ts";
+export { openSqlite } from "./database/sqlite.ts";
+export { differencesOf } from "./events/compare.ts";
+export {
+  BEFORE_EVENTS,
+  type BrokenEvent,
+  countHeldUp,
+  type EventPosition,
+  eventsAfter,
+  followEvents,
+  lastEvents,
+  laterPosition,
+  leaveOut,
+  type StoredEvent,
+} from "./events/event_feed.ts";
+export { limitedEvent, limitedParts } from "./events/event_limits.ts";
+export {
+  type EventCursor,
+  type EventsPage,
+  type NewestEvents,
+  newestEvents,
+} from "./events/newest_events.ts";
+export { type SendableEvent, sendableEvents } from "./events/sendable_events.ts";
+export {
+  type HeldPosition,
+  LEASE_MS,
+  MAX_COUNT,
+  type WebhookKey,
+  WebhookPosition,
+} from "./events/webhook_position.ts";
+export {
+  readOptedOutServers,
+  readSharingServers,
+  removeServers,
+  removeTombstones,
+  type ServerToForget,
+  writeTombstones,
+} from "./forget/forget_servers.ts";
+export { removeAllOrphanedIcons } from "./forget/orphaned_icons.ts";
+export { readSalt, tombstoneKeys } from "./forget/tombstones.ts";
+export type { InterviewScope } from "./merging/kept_columns.ts";
+export { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "./merging/merge_records.ts";
+export {
+  beginCampaignScan,
+  type CampaignStart,
+  readCollectorIdentity,
+  writeCampaignBatch,
+} from "./parts/campaign_scan.ts";
+export { finishScan, type UndecidedPart } from "./parts/finish_scan.ts";
+export { type ListedPart, type ListedParts, listedParts } from "./parts/part_list.ts";
+export type { PartUpdate } from "./parts/scan_parts.ts";
+export { foldCase, SEARCHED } from "./queries/conditions.ts";
+export {
+  type ColumnTest,
+  columnTest,
+  conditionsOf,
+  type FilterTest,
+  givenFilters,
+  isInNetworks,
+  parseNetwork,
+  SERVER_FILTERS,
+  type ServerFilters,
+  testOf,
+} from "./queries/filters.ts";
+export { isPosition, type PageCursor, readPosition, startAt } from "./queries/order_positions.ts";
+export { type MatchIndex, pageOf, type PageSteps } from "./queries/page.ts";
+export { canonicalHost, hasAddressIn } from "./rows/addresses.ts";
+export {
+  type IdentifyingFields,
+  identityOf,
+  parseServerName,
+  type ServerIdentity,
+  type ServerName,
+} from "./rows/identity.ts";
+export {
+  countLacking,
+  hasLastingLoss,
+  type LackingParts,
+  lostFlags,
+} from "./rows/lacking_parts.ts";
+export {
+  type ListedRecord,
+  RECORD_COLUMNS,
+  RECORD_TABLES,
+  recordOf,
+  type StoredRecord,
+} from "./rows/stored_record.ts";
+export { isServerNumber, storableUuid } from "./rows/stored_values.ts";
+export {
+  countScans,
+  newestScans,
+  runningScans,
+  scanName,
+  scanWithId,
+  type StoredScan,
+} from "./scans/scan_list.ts";
+export { HEARTBEAT_MS, type ScanNumbers, type ScanProgressRow } from "./scans/scan_progress.ts";
+export type { ScanAddresses } from "./scans/scan_ranges.ts";
+export { checkVersion } from "./schema/create_tables.ts";
+export { addMonths, compactMonths } from "./schema/partitions.ts";
+export { createTextIndex } from "./schema/text_index.ts";
+export { GRACE_MS } from "./uptime/dirty_hours.ts";
+export { rollUp } from "./uptime/roll_up.ts";
+export { type Period, periodStart, readState, timeList, VALID_MS } from "./uptime/rollup_hours.ts";
+export { optOutsOf } from "./uptime/rollup_rows.ts";
+export { lastWatched, removeHours, sealHours } from "./uptime/seal_hours.ts";
+export {
+  addUptime,
+  type HeldState,
+  heldStates,
+  type SeenState,
+  type StoredSpan,
+  UNWATCHED,
+  type Uptime,
+  uptimeOfSteps,
+} from "./uptime/uptime_of_polls.ts";
+export {
+  type DayUptime,
+  hourPoints,
+  type RecentUptime,
+  recentUptime,
+  uptimeByDay,
+  type UptimePoint,
+  uptimePoints,
+} from "./uptime/uptime_queries.ts";
+export { type WatchSpan, writeSpans } from "./uptime/watch_spans.ts";
+export { writeImportedRecords } from "./writers/import_writer.ts";
+export type { Coverage } from "./writers/missing_servers.ts";
+export { readOptOuts, writeOptOuts } from "./writers/opt_outs.ts";
+export { UnconfirmedEvents } from "./writers/poll_events.ts";
+export { writePolls, type WrittenPolls } from "./writers/poll_writer.ts";
+export type {
+  DroppedServer,
+  MissedPolls,
+  OptOut,
+  PolledServer,
+  PollObservation,
+  Polls,
+} from "./writers/polls.ts";
+export { writeOptOutEvents } from "./writers/server_events.ts";

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { DAY_MS } from "../core/quantities.ts";
 import { type Option, optionsOf } from "../app/options/mod.ts";
 import { configurationOf, type PreparedScan } from "../app/scan/mod.ts";
 import { sha256 } from "../scan/mod.ts";
@@ -146,7 +147,7 @@ const SPEC_FIELDS = {
   parts: integer(1, MAX_PARTS),
   maxRunning: integer(1, MAX_PARTS),
   rate: nullable(rate),
-  ackWaitMs: integer(1000, 86_400_000),
+  ackWaitMs: integer(1000, DAY_MS),
 };
 
 /** Checks the text of a configuration, in which all workers find the same order of targets. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { HOUR_MS } from "../core/quantities.ts";
 import { taskSubject } from "./names.ts";
 import type { Broker } from "./nats/connection.ts";
 import { brokerError } from "./nats/errors.ts";
@@ -11,7 +12,7 @@ import { brokerError } from "./nats/errors.ts";
  * Time for which NATS recognises a task that is queued again, milliseconds: an hour less than the
  * duplicate window of the stream, because clocks differ.
  */
-export const RECOGNISED_MS = 23 * 3_600_000;
+export const RECOGNISED_MS = 23 * HOUR_MS;
 
 /** Number of tasks whose confirmations are awaited together. */
 const AT_ONCE = 256;

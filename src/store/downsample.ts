@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { HOUR_MS } from "../core/quantities.ts";
+import { DAY_MS, HOUR_MS } from "../core/quantities.ts";
 import {
   type BulkStatement,
   type Database,
@@ -12,7 +12,6 @@ import {
   type Value,
 } from "./database/database.ts";
 
-const DAY_MS = 24 * HOUR_MS;
 /** Observations older than this multiple of `keepMs` are downsampled to one per day. */
 const DAILY_AFTER = 4;
 /** Observations per query and per transaction. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { DAY_MS } from "../core/quantities.ts";
 import { type Database, isInList, listValue, timeParameter } from "./database/database.ts";
 import { countPruned } from "./events/webhook_position.ts";
 
@@ -68,7 +69,7 @@ async function removeByServer(
 }
 
 /** After this time without a write, an unfinished scan counts as abandoned, milliseconds. */
-const GIVEN_UP_MS = 30 * 86_400_000;
+const GIVEN_UP_MS = 30 * DAY_MS;
 
 /**
  * Removes the rows of `scan_servers` of abandoned scans: those that are unfinished and have written

@@ -4,13 +4,14 @@
  *
  * @module
  */
+import { DAY_MS } from "../core/quantities.ts";
 import { type Endpoint, endpointKey } from "../core/address.ts";
 import type { ServerRecord } from "../core/record.ts";
 import { repliesSuppress } from "../inspect/mod.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 
 /** After this time without a reply an endpoint may have another server, milliseconds: 30 days. */
-const MEMORY_MS = 30 * 86_400_000;
+const MEMORY_MS = 30 * DAY_MS;
 /** Maximum number of endpoints that are remembered. */
 const MAX_ENDPOINTS = 65_536;
 

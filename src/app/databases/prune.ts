@@ -141,7 +141,7 @@ export function prunedLine(
 }
 
 /** Time between two prunings of a watch, and from its start to the first one, milliseconds. */
-const DAILY_MS = 86_400_000;
+const DAILY_MS = DAY_MS;
 const FIRST_MS = 60_000;
 
 /**

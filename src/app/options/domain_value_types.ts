@@ -30,6 +30,7 @@ import { parseShard, type Shard } from "../../targets/parts.ts";
 import {
   parseTime,
   splitList,
+  UNITS,
   type ValueContext,
   type ValueType,
   valueType,
@@ -271,8 +272,6 @@ export const RANGE: ValueType<WrittenRange> = {
   },
 };
 
-const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
-
 /** Returns a time in the past for the current time, both Unix milliseconds. */
 export type PastTime = (now: number) => number;
 
@@ -282,7 +281,7 @@ export const PAST_TIME: ValueType<PastTime> = valueType(
   "90m, 24h or 7d ago, a date such as 2026-01-31 or 2026-01-31T08:00Z, or Unix milliseconds",
   (text) => {
     const [, ago, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-    if (ago !== undefined) return (now) => now - Number(ago) * SECONDS[unit] * 1000;
+    if (ago !== undefined) return (now) => now - Number(ago) * UNITS[unit];
     if (/^\d{12,14}$/.test(text)) return () => Number(text);
     const date = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
       ? Date.parse(text)

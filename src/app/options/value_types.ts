@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import { NO_LOSS } from "./campaign_commands.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
@@ -272,13 +273,16 @@ export const PERCENT: ValueType<number> = valueType("PERCENT", "a number from 0 
   return value <= 100 ? value / 100 : undefined;
 });
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+/** The units of times, milliseconds. */
+export const UNITS: Readonly<Record<string, number>> = {
+  ...{ ms: 1, s: 1000, m: 60_000, h: HOUR_MS, d: DAY_MS, y: 365 * DAY_MS },
+};
 
 /** Parses a time of at most 30 days as milliseconds. */
 export function parseTime(text: string): number | undefined {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
   const value = Number(digits) * UNITS[unit];
-  return value <= 30 * 24 * UNITS.h ? value : undefined;
+  return value <= 30 * DAY_MS ? value : undefined;
 }
 
 /** The shortest time that an option accepts. */
@@ -312,11 +316,11 @@ export function time(least?: LeastTime): TimeType {
 export const AGE: TimeType = {
   placeholder: "TIME",
   unit: "Ms",
-  textOf: (ms: number) => `${ms / UNITS.h}h`,
+  textOf: (ms: number) => `${ms / HOUR_MS}h`,
   parse: (text, { option }) => {
     const [, digits, unit] = /^(\d{1,5})([hdy])$/.exec(text) ?? [];
-    const value = Number(digits) * { h: 1, d: 24, y: 24 * 365 }[unit]! * UNITS.h;
-    if (value >= UNITS.h && value <= 3653 * 24 * UNITS.h) return value;
+    const value = Number(digits) * UNITS[unit];
+    if (value >= HOUR_MS && value <= 3653 * DAY_MS) return value;
     if (/^\d+$/.test(text)) throw wrongValue(option, text, `a unit: ${text}h or ${text}d`);
     throw wrongValue(option, text, "hours, days or years, such as 12h, 90d or 1y, up to 10y");
   },

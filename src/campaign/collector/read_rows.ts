@@ -14,7 +14,7 @@ import {
   parseJson,
   text,
 } from "../../core/checked_json.ts";
-import { countOf } from "../../core/quantities.ts";
+import { countOf, DAY_MS } from "../../core/quantities.ts";
 import {
   ATTACHMENTS,
   type Attachments,
@@ -29,7 +29,7 @@ import { type CollectedCampaign, endpointOfRow } from "./collected_campaign.ts";
 /** Differences of clocks up to this are normal, milliseconds. Workers refuse larger ones. */
 const SKEW_MS = 5000;
 /** The longest time between a reply and the storing of its row in NATS, milliseconds. */
-const MAX_AGE_MS = 86_400_000;
+const MAX_AGE_MS = DAY_MS;
 
 /** The rows of a message. */
 export interface ReadRows {

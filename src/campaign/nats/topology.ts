@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import { InputError } from "../../core/errors.ts";
 import {
   CONTROL_BUCKET,
@@ -28,7 +29,7 @@ export interface TopologyOptions {
   readonly resultsLimit: number;
 }
 
-const [SECOND, HOUR, DAY] = [1, 3600, 86_400].map((seconds) => seconds * 1e9);
+const [SECOND, HOUR, DAY] = [1000, HOUR_MS, DAY_MS].map((ms) => ms * 1e6);
 
 /** Fields that are the same for all programs: a stream with others belongs to somebody else. */
 const OWN_FIELDS = [

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import { hashBytes } from "../../core/bits.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
 import { formatAddress } from "../../core/address.ts";
@@ -57,7 +58,7 @@ const FIRST_FORM = LEGACY_FORMS.slice(0, 1);
 /** The protocol number of the game's own ping of 1.6. Later servers require at least 73. */
 const LEGACY_PROTOCOL = 127;
 /** How long a number that a server has accepted is used again, milliseconds: a day. */
-const ACCEPTED_MS = 86_400_000;
+const ACCEPTED_MS = DAY_MS;
 /**
  * Maximum number of UTF-16 units of a kick in reply to a status request; the game writes some
  * hundreds.

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { hasBearerToken, type HttpRequest, isSameSecret, TOKEN_FORM } from "../../app/http/mod.ts";
 import { readTextFile, userPath } from "../../app/mod.ts";
@@ -11,7 +12,7 @@ import { InputError } from "../../core/errors.ts";
 /** Minimum number of random bits in a token. */
 const MIN_BITS = 128;
 /** How long a browser keeps the cookie, seconds: 30 days. */
-const COOKIE_S = 30 * 86_400;
+const COOKIE_S = 30 * DAY_MS / 1000;
 /** How to create a token, for errors. */
 const RECIPE = "create one with: openssl rand -hex 16 > FILE && chmod 600 FILE";
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import type { Facets, Trend, TrendsQuery } from "../queries/dashboard_data.ts";
 import { FACET_TITLES, FilterChips } from "../parts/facet_list.tsx";
@@ -131,7 +132,7 @@ function chartOf(
     .sort((a, b) => a - b);
   const lines = trends.map(({ points }) => new Map(points.map(({ at, online }) => [at, online])));
   return {
-    ...{ title, unit: "servers", from: now - days * 86_400_000, to: now },
+    ...{ title, unit: "servers", from: now - days * DAY_MS, to: now },
     series: trends.map(({ value }, color) => ({
       ...{ name: safeText(value ?? "unknown", 40), color, shape: "line" },
     })),

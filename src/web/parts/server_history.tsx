@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import type { Child } from "npm:hono@4.13.19/jsx";
 import type { Band } from "../browser/chart_data.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
@@ -12,14 +13,12 @@ import { compareUrl, serverUrl, urlOf } from "./links.ts";
 import { timeText } from "./quantities.ts";
 import { Card, Tabs } from "./blocks.tsx";
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 /** The periods that have a link. */
 const PERIODS: readonly (readonly [name: string, length: number])[] = [
-  ["Day", DAY],
-  ["Week", 7 * DAY],
-  ["Month", 30 * DAY],
-  ["Year", 365 * DAY],
+  ["Day", DAY_MS],
+  ["Week", 7 * DAY_MS],
+  ["Month", 30 * DAY_MS],
+  ["Year", 365 * DAY_MS],
 ];
 
 /** A card with the charts of a period, and links to other periods. */
@@ -35,7 +34,7 @@ export function PeriodCard(
 ) {
   const length = to - from;
   const periodUrl = (from: number, to: number) => urlOf(path, {}, { from, to });
-  const isRecent = now - to < 2 * HOUR;
+  const isRecent = now - to < 2 * HOUR_MS;
   const later = Math.min(to, now - length);
   const tabs = PERIODS.map(([name, one]) => ({
     name,

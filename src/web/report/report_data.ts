@@ -6,7 +6,7 @@
 import { parseHost } from "../../core/address.ts";
 import type { GeoipLookup, GeoipValues } from "../../app/geoip/mod.ts";
 import type { StoredRecord } from "../../store/mod.ts";
-import { mostFrequent } from "../server_index/facets.ts";
+import { FacetCounts, isOfPlace, type NamedValue } from "../server_index/facets.ts";
 import { smallestSquare } from "../server_index/map_cells.ts";
 import {
   type FacetName,
@@ -50,14 +50,9 @@ export interface ReportData {
 /** Maximum length of a value, UTF-16 units. */
 const MAX_TEXT = 64;
 
-/** Numbers of the servers with a value. */
-type Counts = { -readonly [Name in keyof FacetValue]: FacetValue[Name] };
-
 /** Collects the data of a report. Only the rows and the addresses stay in memory. */
 export class ReportCollector {
-  readonly #facets = FACETS.map((name) =>
-    [name, new Map<string | number | null, Counts>()] as const
-  );
+  readonly #facets = FACETS.map((name) => [name, new FacetCounts(name)] as const);
   readonly #addresses: number[] = [];
   #rows: ReportedServer[] = [];
   #totals = { servers: 0, online: 0, players: 0 };
@@ -73,8 +68,9 @@ export class ReportCollector {
     this.#totals.servers++;
     this.#totals.online += Number(server.online);
     this.#totals.players += players;
-    for (const [name, values] of this.#facets) {
-      count(values, valuesOf(name, server), { online: server.online, players });
+    const counts = { servers: 1, online: Number(server.online), players };
+    for (const [name, sums] of this.#facets) {
+      for (const one of valuesOf(name, server)) sums.add(one, counts);
     }
     const address = parseHost(server.host)?.address;
     if (typeof address === "number") this.#addresses.push(address);
@@ -89,7 +85,10 @@ export class ReportCollector {
       facets: {
         ...this.#totals,
         facets: Object.fromEntries(
-          this.#facets.map(([name, values]) => [name, shownValues(name, values)]),
+          this.#facets.map(([name, sums]) => [
+            name,
+            isOfPlace(name) && sums.isUnknown ? [] : sums.mostFrequent(),
+          ]),
         ) as Record<FacetName, FacetValue[]>,
       },
       rows: this.#best(),
@@ -116,11 +115,8 @@ function rowOf(record: StoredRecord, place: GeoipValues): ReportedServer {
   return { ...Object.fromEntries(columns), ...place } as ReportedServer;
 }
 
-/** A value of a facet, with its name if that is another text. */
-type Value = Pick<FacetValue, "value" | "label">;
-
 /** The values of a server in a facet. */
-function valuesOf(name: FacetName, server: StoredRecord & GeoipValues): readonly Value[] {
+function valuesOf(name: FacetName, server: StoredRecord & GeoipValues): readonly NamedValue[] {
   const { asn, operator } = server;
   switch (name) {
     case "protocol":
@@ -134,26 +130,6 @@ function valuesOf(name: FacetName, server: StoredRecord & GeoipValues): readonly
     default:
       return [{ value: server[name]?.slice(0, MAX_TEXT) ?? null }];
   }
-}
-
-function count(
-  counts: Map<string | number | null, Counts>,
-  values: readonly Value[],
-  { online, players }: { readonly online: boolean; readonly players: number },
-): void {
-  for (const one of values) {
-    const known = counts.get(one.value) ?? { ...one, servers: 0, online: 0, players: 0 };
-    counts.set(one.value, known);
-    known.servers++;
-    known.online += Number(online);
-    known.players += players;
-  }
-}
-
-function shownValues(name: FacetName, counts: Map<string | number | null, Counts>): FacetValue[] {
-  const isPlace = name === "country" || name === "operator";
-  if (isPlace && counts.size === 1 && counts.has(null)) return []; // no place is known
-  return mostFrequent(name, counts.values());
 }
 
 /** The smallest square with all addresses, and the number of servers in its cells. */

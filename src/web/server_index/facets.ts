@@ -30,6 +30,49 @@ interface Counts {
   readonly players: Float64Array;
 }
 
+/** A value of a facet, with its name if that is another text. */
+export type NamedValue = Pick<FacetValue, "value" | "label">;
+
+/** Sums of the servers with each value of a facet. */
+export class FacetCounts {
+  readonly #values = new Map<
+    FacetValue["value"],
+    { -readonly [Name in keyof FacetValue]: FacetValue[Name] }
+  >();
+
+  constructor(private readonly name: FacetName) {}
+
+  /** Adds servers to a value. */
+  add(one: NamedValue, { servers, online, players }: MatchCounts): void {
+    const sums = this.#values.get(one.value) ?? { ...one, servers: 0, online: 0, players: 0 };
+    sums.servers += servers;
+    sums.online += online;
+    sums.players += players;
+    this.#values.set(one.value, sums);
+  }
+
+  /** Whether no server has a known value. */
+  get isUnknown(): boolean {
+    return this.#values.size === 1 && this.#values.has(null);
+  }
+
+  /**
+   * The values with the most servers; equally frequent ones in the order of their texts, and of
+   * versions the newest first.
+   */
+  mostFrequent(): FacetValue[] {
+    const inOrder = this.name === "version"
+      ? (a: string, b: string) => compareVersions(b, a)
+      : (a: string, b: string) => a < b ? -1 : 1;
+    return [...this.#values.values()].sort((a, b) =>
+      b.servers - a.servers || inOrder(String(a.value), String(b.value))
+    ).slice(0, VALUES);
+  }
+}
+
+/** Whether a facet is a part of the place of an address. */
+export const isOfPlace = (name: FacetName) => name === "country" || name === "operator";
+
 /** Counts the servers that filters match, and the values of each facet. */
 export function countFacets(serverIndex: ServerIndexReader, matches: Matches): Facets {
   return {
@@ -79,7 +122,7 @@ function countFacet(
   const dictionary = FACET_DICTIONARY[name];
   const { size } = dictionaries[dictionary];
   // Without --geoip, no place is known.
-  if ((name === "country" || name === "operator") && size === 1) return [];
+  if (isOfPlace(name) && size === 1) return [];
   const counts = countCodes(serverIndex, matches, columns[dictionary], size, FAILED[name]);
   return valuesOf(serverIndex, name, counts);
 }
@@ -126,46 +169,21 @@ function countCodes(
   return counts;
 }
 
-/** A value with its numbers. */
-interface Counted {
-  readonly value: string | number | null;
-  readonly label?: string;
-  servers: number;
-  online: number;
-  players: number;
-}
-
 /** The most frequent values of a facet. */
 function valuesOf(serverIndex: ServerIndexReader, name: FacetName, counts: Counts): FacetValue[] {
   const isList = name === "protocol" || name === "flag";
   // Several lists and several names of operators are counted for one value.
   const least = isList || name === "operator" ? 1 : minOf(counts.servers);
-  const values = new Map<string | number | null, Counted>();
+  const sums = new FacetCounts(name);
   for (let code = 0; code < counts.servers.length; code++) {
     const servers = counts.servers[code];
     if (servers < least) continue;
-    for (const named of namedValues(serverIndex, name, code)) {
-      const value = values.get(named.value) ?? { ...named, servers: 0, online: 0, players: 0 };
-      value.servers += servers;
-      value.online += counts.online[code];
-      value.players += counts.players[code];
-      values.set(named.value, value);
+    const [online, players] = [counts.online[code], counts.players[code]];
+    for (const one of namedValues(serverIndex, name, code)) {
+      sums.add(one, { servers, online, players });
     }
   }
-  return mostFrequent(name, values.values());
-}
-
-/**
- * The values with the most servers; equally frequent ones in the order of their texts, and of
- * versions the newest first.
- */
-export function mostFrequent(name: FacetName, values: Iterable<FacetValue>): FacetValue[] {
-  const inOrder = name === "version"
-    ? (a: string, b: string) => compareVersions(b, a)
-    : (a: string, b: string) => a < b ? -1 : 1;
-  return [...values].sort((a, b) =>
-    b.servers - a.servers || inOrder(String(a.value), String(b.value))
-  ).slice(0, VALUES);
+  return sums.mostFrequent();
 }
 
 /** The number of servers that a value needs to be among the most frequent ones. */
@@ -179,7 +197,7 @@ function namedValues(
   serverIndex: ServerIndexReader,
   name: FacetName,
   code: number,
-): Pick<Counted, "value" | "label">[] {
+): NamedValue[] {
   if (name === "port") return [{ value: code }];
   const text = serverIndex.dictionaries[FACET_DICTIONARY[name]].textOf(code);
   if (name === "protocol" || name === "flag") {

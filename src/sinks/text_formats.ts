@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
+import { type Field, FIELDS, serverId, type ServerRecord } from "../core/record.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { csvFormat } from "./csv.ts";
 import { jsonFormat, ndjsonFormat } from "./json.ts";
-import { grepFormat, hostPortFormat } from "./line_formats.ts";
 import type { Format } from "./sink.ts";
+import { parseEndpoint } from "../core/address.ts";
 
 type MakeFormat = (fields: readonly Field[], allProtocols: readonly Protocol[]) => Format;
 
@@ -38,4 +38,29 @@ export function formatOf(
   const isWhole = columns.join() === FIELDS.map((field) => field.name).join();
   const fields = columns.map((column) => FIELDS.find((field) => field.name === column)!);
   return TEXT_FORMATS[name](isWhole ? FIELDS : fields, allProtocols);
+}
+
+const plain = { head: "", tail: "", appendable: true };
+
+/** The format `hostport`, for other programs: one `host:port` or `[v6]:port` per line. */
+export const hostPortFormat: Format = {
+  ...plain,
+  name: "hostport",
+  isComplete: (line) => parseEndpoint(line) !== undefined,
+  row: (record) => `${serverId(record)}\n`,
+};
+
+/** The format `grep`: that of nmap and masscan. The port of a row is the one of its protocol: TCP or UDP. */
+export function grepFormat(allProtocols: readonly Protocol[]): Format {
+  const overTcp = allProtocols.filter(({ transport }) => transport === "tcp");
+  return {
+    ...plain,
+    name: "grep",
+    isComplete: (line) => line.endsWith("//"),
+    row: ({ host, port, protocol, seen_at: seenAt }) => {
+      const transport = overTcp.some(({ name }) => name === protocol) ? "tcp" : "udp";
+      return `Timestamp: ${Math.floor(seenAt / 1000)}\tHost: ${host} ()\t` +
+        `Ports: ${port}/open/${transport}//${protocol}//\n`;
+    },
+  };
 }

@@ -1,4 +1,4 @@
-/** Covers src/inspect/merge.ts, src/inspect/checked_columns.ts and src/core/record.ts. */
+/** Covers src/inspect/merge.ts and src/core/record.ts. */
 import { assertEquals } from "@std/assert";
 import { mergeReplies } from "../../src/inspect/merge.ts";
 import type { ServerRecord } from "../../src/core/record.ts";

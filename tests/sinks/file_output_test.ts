@@ -6,7 +6,7 @@ import { csvFormat } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
 import { readEndpoints } from "../../src/sinks/read_endpoints.ts";
 import { serverTable } from "../../src/app/outputs/table_format.ts";
-import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
+import { grepFormat, hostPortFormat } from "../../src/sinks/text_formats.ts";
 import { openFile } from "../../src/sinks/file_output.ts";
 import {
   type Format,

@@ -1,4 +1,4 @@
-/** Covers src/sinks/csv.ts, src/sinks/line_formats.ts and src/sinks/sink.ts. */
+/** Covers src/sinks/csv.ts, src/sinks/text_formats.ts and src/sinks/sink.ts. */
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
 import fc from "npm:fast-check@4.10.2";
@@ -6,7 +6,7 @@ import { readCsv } from "../../src/fleet/judge/verify_rows.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../src/core/record.ts";
 import { csvFormat, guardText, unguardText } from "../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../src/sinks/json.ts";
-import { grepFormat, hostPortFormat } from "../../src/sinks/line_formats.ts";
+import { grepFormat, hostPortFormat } from "../../src/sinks/text_formats.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 const RECORD: ServerRecord = {

@@ -1,6 +1,6 @@
 /** Tests of named pipes whose readers open them late. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { hostPortFormat } from "../../src/sinks/line_formats.ts";
+import { hostPortFormat } from "../../src/sinks/text_formats.ts";
 import { openFile, reopenFile } from "../../src/sinks/file_output.ts";
 import type { ReaderWait } from "../../src/sinks/named_pipe.ts";
 import { TextSink } from "../../src/sinks/sink.ts";

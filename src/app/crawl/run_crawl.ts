@@ -10,6 +10,7 @@ import {
   type DiscoveryCounts,
   freshnessOf,
   type WatchCounts,
+  type WatchedServer,
 } from "../../watch/mod.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
@@ -18,8 +19,10 @@ import { runPreparedWatch, type WatchResult } from "../watch/run_watch.ts";
 import { writeCrawlFile } from "./crawl_file.ts";
 import { DiscoveryRounds } from "./discovery_rounds.ts";
 import { prepareRound } from "./discovery_scan.ts";
-import { NewServers } from "./new_servers.ts";
 import type { PreparedCrawl } from "./prepare_crawl.ts";
+import { formatHost } from "../../core/address.ts";
+import type { ServerRecord } from "../../core/record.ts";
+import { RowObserver } from "../outputs/row_observer.ts";
 
 /** Part of the budget of a day for which a pass of discovery waits, unless it needs less. */
 const PASS_PART = 1 / 24;
@@ -109,4 +112,41 @@ export async function runPreparedCrawl(
     await rounds.end();
     await save();
   }
+}
+
+/**
+ * Counts new servers, each once. Further ports of one server are not counted. The reply of a known
+ * server counts as that of a poll, unless the server is polled by a name, which the scan did not send.
+ */
+export class NewServers extends RowObserver {
+  /** Number of new servers. */
+  count = 0;
+  /** Whether any server has replied. */
+  hasReplies = false;
+  readonly #known: Map<string, WatchedServer[]>;
+
+  /** Starts with known servers. */
+  constructor(known: Iterable<WatchedServer>) {
+    super();
+    this.#known = Map.groupBy(
+      known,
+      ({ endpoint }) => keyOf({ host: formatHost(endpoint), port: endpoint.port }),
+    );
+  }
+
+  override read(records: readonly ServerRecord[]): void {
+    this.hasReplies ||= records.length > 0;
+    for (const record of records) {
+      const key = keyOf(record);
+      const known = this.#known.get(key);
+      for (const server of known ?? []) if (server.name === null) server.seen(record.seen_at);
+      if (record.alias_of !== null || known !== undefined) continue;
+      this.#known.set(key, []);
+      this.count++;
+    }
+  }
+}
+
+function keyOf({ host, port }: Pick<ServerRecord, "host" | "port">): string {
+  return `${host} ${port}`;
 }

@@ -18,9 +18,8 @@ import { serve } from "./network/tcp_connection.ts";
 import type { DatagramNetwork, StreamNetwork } from "./network/fleet_network.ts";
 import type { FleetHost } from "./draw_fleet.ts";
 import { ANNOUNCEMENTS } from "./lan_worlds.ts";
-import { ListenerPerHost } from "./network/listener_per_host.ts";
 import { Random } from "../random.ts";
-import { SocketPerHost } from "./network/socket_per_host.ts";
+import { ListenerPerHost, SocketPerHost } from "./network/socket_per_host.ts";
 import type { WitnessLog } from "../witness_log.ts";
 
 /** Options of {@linkcode openFleet}. */

@@ -2,8 +2,12 @@
  * NetherNet's LAN discovery, by which recent Bedrock clients find worlds: UDP port 7551. A client
  * broadcasts a request, and worlds send a response to the client.
  *
- * All integers are little endian. A packet is encrypted (see {@linkcode sealPacket}). Its
- * plaintext:
+ * Packets are encrypted. The key is public: SHA-256 of 0xdeadbeef as eight bytes, little endian. The
+ * encryption therefore keeps nothing secret; it only shows that the sender implements the protocol.
+ *
+ *     HMAC-SHA256(key, packet) 32   AES-256-ECB(key, packet, padded as PKCS#7) 16, 32...
+ *
+ * All integers are little endian. The plaintext of a packet:
  *
  *     packet     length 2  id 2  sender 8  zeros 8  body
  *     request    id 0, no body
@@ -14,13 +18,13 @@
  * field itself, so readers ignore the length. Messages carry the signalling of connections.
  * blocksweep decodes them and never sends one.
  *
- * Source: df-mc/go-nethernet, discovery/packet*.go.
+ * Source: df-mc/go-nethernet, discovery/packet*.go and discovery/crypto.go.
  *
  * @module
  */
-import { bytesOfHex, concat, hexOf, Malformed, Reader } from "../../core/bytes.ts";
+import { bytesOfHex, concat, hasBytes, hexOf, Malformed, Reader } from "../../core/bytes.ts";
 import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
-import { openSealed, seal } from "./discovery_cipher.ts";
+import { nodeCrypto } from "../../core/node_modules.ts";
 
 /** The UDP port on which worlds listen. */
 export const DISCOVERY_PORT = 7551;
@@ -154,4 +158,34 @@ export function sealPacket(packet: NewPacket): Uint8Array<ArrayBuffer> {
 export function openPacket(datagram: Uint8Array): NethernetPacket | undefined {
   const bytes = openSealed(datagram);
   return bytes && decodeNethernetPacket(bytes);
+}
+
+const KEY = bytesOfHex("eed4c37861936c6ebb91ab9d195c1b489de46362d3bb8e30d8aab08bf217e6f3");
+const CIPHER = "aes-256-ecb";
+const MAC = 32;
+const BLOCK = 16;
+
+/** Encrypts a packet and prepends its MAC. */
+function seal(packet: Uint8Array): Uint8Array<ArrayBuffer> {
+  const cipher = nodeCrypto().createCipheriv(CIPHER, KEY, null);
+  return concat(macOf(packet), cipher.update(packet), cipher.final());
+}
+
+/** Decrypts a packet; `undefined` when its size, padding or MAC is wrong. */
+function openSealed(datagram: Uint8Array): Uint8Array | undefined {
+  const size = datagram.length - MAC;
+  if (size < BLOCK || size % BLOCK !== 0) return undefined;
+  const decipher = nodeCrypto().createDecipheriv(CIPHER, KEY, null);
+  // Automatic padding would throw for a datagram of another protocol.
+  decipher.setAutoPadding(false);
+  const padded = concat(decipher.update(datagram.subarray(MAC)), decipher.final());
+  const padding = padded.at(-1)!;
+  if (padding < 1 || padding > BLOCK) return undefined;
+  // Only the last padding byte is checked; the MAC covers the packet.
+  const packet = padded.subarray(0, -padding);
+  return hasBytes(datagram, macOf(packet), 0) ? packet : undefined;
+}
+
+function macOf(packet: Uint8Array): Uint8Array {
+  return nodeCrypto().createHmac("sha256", KEY).update(packet).digest();
 }

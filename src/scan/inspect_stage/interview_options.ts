@@ -3,10 +3,9 @@
  *
  * @module
  */
-import type { Endpoint } from "../../core/address.ts";
+import { type Endpoint, family } from "../../core/address.ts";
 import type { InspectOptions } from "../../inspect/mod.ts";
-import type { Demultiplexer } from "../../net/mod.ts";
-import { ExclusiveLinks } from "../tables/exclusive_links.ts";
+import { ConnectionSlots, type Demultiplexer, type Link } from "../../net/mod.ts";
 import type { OptOutRecorder } from "../tables/opt_out_recorder.ts";
 import { nonceOf } from "../setup/random_numbers.ts";
 import { sentNameAndPort } from "../setup/requested_names.ts";
@@ -72,4 +71,33 @@ export function interviewOptions(
     withoutReply: (protocol) =>
       suppression.hasProbedFor(protocol) && probed.has(endpoint, protocol),
   });
+}
+
+/** Opens links with a socket each. The number of open sockets is limited. */
+class ExclusiveLinks {
+  readonly #slots: ConnectionSlots;
+
+  /**
+   * Prepares the limit; it opens no link.
+   *
+   * @param demultiplexer Passes datagrams from these sockets to their links.
+   */
+  constructor(
+    private readonly options: ScanSetup,
+    private readonly demultiplexer: Demultiplexer,
+  ) {
+    this.#slots = new ConnectionSlots(options.limits.exclusiveSockets ?? Infinity, Infinity);
+  }
+
+  /** Opens a link on its own socket. Waits while too many such sockets are open. */
+  async open(peer: Endpoint): Promise<Link> {
+    const free = await this.#slots.acquire(peer.address);
+    try {
+      const socket = this.options.io.openExclusive(family(peer.address));
+      return this.demultiplexer.exclusiveLink(peer, socket, free);
+    } catch (error) {
+      free();
+      throw error;
+    }
+  }
 }

@@ -1,7 +1,7 @@
-/** Covers src/app/crawl/discovery_rounds.ts and src/app/crawl/new_servers.ts. */
+/** Covers src/app/crawl/discovery_rounds.ts and src/app/crawl/run_crawl.ts. */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { DiscoveryRounds, type RoundPass } from "../../../src/app/crawl/discovery_rounds.ts";
-import { NewServers } from "../../../src/app/crawl/new_servers.ts";
+import { NewServers } from "../../../src/app/crawl/run_crawl.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { WatchedServer } from "../../../src/watch/watched_server.ts";

@@ -3,8 +3,12 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { VERSION } from "../../../src/app/metrics/build_info.ts";
 import { Histogram, prometheusText } from "../../../src/app/metrics/prometheus_text.ts";
 import { parseMetrics } from "../../../src/app/settings/metrics_place.ts";
-import { type MetricsSources, serveMetrics } from "../../../src/app/metrics/metrics_server.ts";
-import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
+import {
+  MetricsPage,
+  type MetricsSources,
+  serveMetrics,
+} from "../../../src/app/metrics/metrics_server.ts";
+import { gauge, scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import { type MeasuredWatch, WatchMetrics } from "../../../src/app/metrics/watch_metrics.ts";
 import { ServerInfoSeries } from "../../../src/app/metrics/server_info.ts";
 import { InputError } from "../../../src/core/errors.ts";
@@ -309,3 +313,31 @@ Deno.test("invalid addresses and ports are refused; a missing permission names i
 function unexpected(reason: string): never {
   throw new Error(reason);
 }
+
+const PLAIN = { headers: new Map<string, string>() };
+const GZIP = { headers: new Map([["accept-encoding", "gzip"]]) };
+
+Deno.test("a page is rendered once a second, and is the same with and without gzip", async () => {
+  let now = 0;
+  let rendered = 0;
+  const page = new MetricsPage(() => [gauge("rendered", "Renderings.", ++rendered)], {
+    now: () => now,
+  });
+  const plain = page.respond(PLAIN);
+  const gzipped = page.respond(GZIP);
+  assertEquals(plain.headers!["content-encoding"], undefined);
+  assertEquals(gzipped.headers!["content-encoding"], "gzip");
+  assertEquals(
+    [plain, gzipped].map(({ headers }) => headers!.vary),
+    Array(2).fill("Accept-Encoding"),
+  );
+  const stream = new Blob([gzipped.body]).stream().pipeThrough(new DecompressionStream("gzip"));
+  assertEquals(await new Response(stream).bytes(), plain.body);
+  now = 999;
+  assertEquals(page.respond(GZIP).body, gzipped.body);
+  assertEquals(rendered, 1);
+  now = 1000;
+  assert(new TextDecoder().decode(page.respond(PLAIN).body).endsWith("rendered 2\n"));
+  assert(page.respond(GZIP).body !== gzipped.body);
+  assertEquals(rendered, 2);
+});

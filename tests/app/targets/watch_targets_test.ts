@@ -12,7 +12,7 @@ import { PROTOCOLS, usualProtocols } from "../../../src/protocols/list.ts";
 import { emptyRecord, FIELDS, type ServerRecord } from "../../../src/core/record.ts";
 import { csvFormat } from "../../../src/sinks/csv.ts";
 import { jsonFormat, ndjsonFormat } from "../../../src/sinks/json.ts";
-import { grepFormat, hostPortFormat } from "../../../src/sinks/line_formats.ts";
+import { grepFormat, hostPortFormat } from "../../../src/sinks/text_formats.ts";
 import { serverTable } from "../../../src/app/outputs/table_format.ts";
 import type { Format } from "../../../src/sinks/sink.ts";
 

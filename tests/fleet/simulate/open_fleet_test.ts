@@ -14,7 +14,7 @@ import {
 } from "../../../src/fleet/simulate/hostile/hostile_hosts.ts";
 import { HTTP_TRICKS } from "../../../src/fleet/simulate/hostile/http_tricks.ts";
 import { Fleet, openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
-import { ListenerPerHost } from "../../../src/fleet/simulate/network/listener_per_host.ts";
+import { ListenerPerHost } from "../../../src/fleet/simulate/network/socket_per_host.ts";
 import { Random } from "../../../src/fleet/random.ts";
 import { SOFTWARE } from "../../../src/fleet/simulate/software.ts";
 import { type Endpoint, formatEndpoint } from "../../../src/core/address.ts";

@@ -1,5 +1,5 @@
 /**
- * Covers src/protocols/nethernet/discovery.ts, src/protocols/nethernet/discovery_cipher.ts,
+ * Covers src/protocols/nethernet/discovery.ts,
  * src/protocols/nethernet/discovery_server_data.ts and
  * src/protocols/nethernet/discovery_statement.ts.
  */

@@ -5,7 +5,7 @@ import { emptyRecord, FIELDS, serverId, type ServerRecord } from "../../../src/c
 import { csvFormat } from "../../../src/sinks/csv.ts";
 import { foreignLineReader, trimCommas } from "../../../src/sinks/foreign/foreign_files.ts";
 import { jsonFormat, ndjsonFormat } from "../../../src/sinks/json.ts";
-import { grepFormat, hostPortFormat } from "../../../src/sinks/line_formats.ts";
+import { grepFormat, hostPortFormat } from "../../../src/sinks/text_formats.ts";
 import { XmlError, XmlReader } from "../../../src/sinks/foreign/xml_tags.ts";
 import { file, read, readAlike, readFile } from "./reading.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataError } from "../../../src/web/queries/dashboard_data.ts";
 import { ROUTES } from "../../../src/web/api/routes.ts";
-import { CONTENT_SECURITY_POLICY } from "../../../src/web/api/security_headers.ts";
+import { CONTENT_SECURITY_POLICY } from "../../../src/web/api/answer.ts";
 import { serveDashboard } from "../../../src/web/http/serve_dashboard.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { fakeData, ICON, SCAN_ID } from "../fake_data.ts";

@@ -1,13 +1,13 @@
 /**
- * UDP sockets, one per host: portable, for up to some thousand hosts.
+ * UDP sockets and TCP listeners, one per host: portable, for up to some thousand hosts.
  *
  * @module
  */
 import { type Endpoint, endpointKey, formatEndpoint } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
-import { openSocket } from "../../../net/deno/mod.ts";
-import type { DatagramSocket } from "../../../net/mod.ts";
-import type { DatagramNetwork } from "./fleet_network.ts";
+import { openSocket, StreamListener } from "../../../net/deno/mod.ts";
+import type { DatagramSocket, Stream } from "../../../net/mod.ts";
+import type { DatagramNetwork, StreamNetwork } from "./fleet_network.ts";
 
 /** Size of the receive buffer, bytes: more than any request has. */
 const LARGEST_REQUEST = 2048;
@@ -81,7 +81,7 @@ function open(endpoint: Endpoint, others: number): DatagramSocket {
  * @param others Number of sockets that are already open.
  * @throws InputError when the socket cannot be opened.
  */
-export function opening<T>(endpoint: Endpoint, others: number, open: () => T): T {
+function opening<T>(endpoint: Endpoint, others: number, open: () => T): T {
   try {
     return open();
   } catch (error) {
@@ -92,5 +92,42 @@ export function opening<T>(endpoint: Endpoint, others: number, open: () => T): T
       : "";
     const text = `Cannot open ${formatEndpoint(endpoint)}: ${message}${advice}`;
     throw new InputError(text, { cause: error });
+  }
+}
+
+/** Opens a TCP listener for each host. */
+export class ListenerPerHost implements StreamNetwork {
+  readonly #listeners: { readonly host: Endpoint; readonly listener: StreamListener }[] = [];
+
+  /**
+   * Opens the listeners.
+   *
+   * @throws InputError for the first address that is in use, or not of this machine.
+   */
+  constructor(hosts: readonly Endpoint[]) {
+    try {
+      for (const host of hosts) {
+        const others = this.#listeners.length;
+        const listener = opening(host, others, () => new StreamListener(host));
+        this.#listeners.push({ host, listener });
+      }
+    } catch (error) {
+      this[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  async listen(
+    onStream: (stream: Stream, from: Endpoint, host: Endpoint) => void,
+  ): Promise<void> {
+    await Promise.all(
+      this.#listeners.map(({ host, listener }) =>
+        listener.listen((stream, from) => onStream(stream, from, host))
+      ),
+    );
+  }
+
+  [Symbol.dispose](): void {
+    for (const { listener } of this.#listeners) listener[Symbol.dispose]();
   }
 }

@@ -9,8 +9,8 @@ import type { Clock } from "../../clock.ts";
 import type { PortReplyReceiver, PortSocket } from "../../port_socket.ts";
 import { maxDatagramsIn } from "../../receive_drain.ts";
 import type { SendGate } from "../../send_gate.ts";
-import type { ReceiverCapacity, SocketErrors, Template } from "../../socket.ts";
-import { FrameBatch, framedAddresses, type FrameRoute } from "../batch/frame_batch.ts";
+import type { Batch, ReceiverCapacity, SocketErrors, Template } from "../../socket.ts";
+import { FrameBatch, framedAddresses, type FrameRoute, isFramed } from "../batch/frame_batch.ts";
 import { TargetBatch } from "../batch/target_batch.ts";
 import { countError, EFD_CLOEXEC, failure, Libc } from "../ffi/libc.ts";
 import type { FrameSender } from "../frame_socket.ts";
@@ -21,7 +21,8 @@ import { ReplyPacket } from "./reply_packet.ts";
 import { ReplyTap } from "./reply_tap.ts";
 import { Resets } from "./resets.ts";
 import { type ReservedPort, reservePort } from "./source_port.ts";
-import { SynBatch } from "./syn_batch.ts";
+import type { Endpoints } from "../../../core/endpoints.ts";
+import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 
 /** Maximum number of replies that are delivered at once. */
 const AT_ONCE = 64;
@@ -210,4 +211,34 @@ export class SynSocket implements PortSocket<SynBatch>, HeldSocket, Arrivals {
 async function sumOf(...parts: (number | Promise<number>)[]): Promise<number> {
   const [one, other] = await Promise.all(parts);
   return one + other;
+}
+
+/** A batch of SYN packets: frames for targets behind the gateway, and connections to other targets. */
+export class SynBatch implements Batch {
+  /**
+   * Creates a batch from empty ones.
+   *
+   * @param behind The addresses that get frames; `undefined`: none.
+   * @param framed The frames, or their targets for a sender thread.
+   * @param plain The batch of the socket for all other targets.
+   */
+  constructor(
+    private readonly behind: AddressesBehindGateway | undefined,
+    readonly framed: FrameBatch | TargetBatch,
+    readonly plain: Batch,
+  ) {}
+
+  get length(): number {
+    return this.framed.length + this.plain.length;
+  }
+
+  add(targets: Endpoints, i: number, token: number, clock: number): void {
+    const batch = isFramed(this.behind, targets, i) ? this.framed : this.plain;
+    batch.add(targets, i, token, clock);
+  }
+
+  clear(): void {
+    this.framed.clear();
+    this.plain.clear();
+  }
 }

@@ -1,10 +1,11 @@
-/** Tests the colours of src/web/style/contrast.ts and src/web/style/tokens.ts. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { contrast, MIN_CONTRAST, readableColor } from "../../../src/web/style/contrast.ts";
 import {
   colorRules,
+  contrast,
   GROUNDS,
+  MIN_CONTRAST,
   motdColors,
+  readableColor,
   type Scheme,
   type Token,
   TOKENS,

@@ -12,7 +12,7 @@ import { dashed, type Option } from "../src/app/options/option.ts";
 import { optionsOf } from "../src/app/options/option_table.ts";
 import { textFor } from "../src/app/options/protocol_help.ts";
 import { JSON_RESULTS } from "../src/cli/term/json_results.ts";
-import { PLACE_FIELDS } from "../src/app/geoip/place_fields.ts";
+import { GEOIP_FIELDS } from "../src/app/geoip/geoip_fields.ts";
 import { type Field, FIELDS } from "../src/core/record.ts";
 import { documentedFlags } from "../src/protocols/documented_flags.ts";
 import { STATE_FIELDS } from "../src/store/queries/stored_fields.ts";
@@ -130,7 +130,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     ),
   "formats": formatTable,
   "columns": () => columnTable(FIELDS),
-  "columns of databases": () => columnTable([...STATE_FIELDS, ...PLACE_FIELDS]),
+  "columns of databases": () => columnTable([...STATE_FIELDS, ...GEOIP_FIELDS]),
   "flags": () =>
     table(
       ["Flag", "Protocol", "Meaning"],

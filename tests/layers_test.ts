@@ -96,7 +96,7 @@ const TOOLS = ["core", "protocols", "targets", "classify", "sinks", "testing"];
  * used where the `mod.ts` would load too much: at the start of a scan, or for a single engine.
  */
 const DOORS = [
-  "app/geoip/place_fields.ts",
+  "app/geoip/geoip_fields.ts",
   "app/lan/discover_servers.ts",
   "app/network/call_context.ts",
   "app/opt_outs/opt_out_file.ts",
@@ -292,7 +292,7 @@ async function loadedByScan(): Promise<string[]> {
 const SELDOM =
   /^(store|watch|web|campaign|fleet|library|testing|app\/(geoip|http|metrics|watch))\//;
 const LIGHT = [
-  "app/geoip/place_fields.ts",
+  "app/geoip/geoip_fields.ts",
   "app/metrics/otlp_meter.ts",
   "fleet/usual_fleet.ts",
   "store/database/database.ts",

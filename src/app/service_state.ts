@@ -31,8 +31,8 @@ export interface ServiceStateOptions {
   readonly warn: (line: string) => void;
   /** Returns a variable of the environment. Default: that of this process. */
   readonly variable?: (name: "NOTIFY_SOCKET" | "WATCHDOG_USEC") => string | undefined;
-  /** Opens a socket for messages to a place. Default: {@linkcode openNotifySocket}. */
-  readonly open?: (place: string) => NotifySocket;
+  /** Opens a socket for messages to an address. Default: {@linkcode openNotifySocket}. */
+  readonly open?: (address: string) => NotifySocket;
 }
 
 /** A socket for messages to the service manager. */
@@ -53,10 +53,10 @@ export class ServiceState implements AsyncDisposable {
   /** Opens the socket, and sends nothing. */
   constructor(options: ServiceStateOptions) {
     const { signal, variable = env, open = openNotifySocket } = this.#options = options;
-    const place = variable("NOTIFY_SOCKET");
-    if (place === undefined || place === "") return;
+    const address = variable("NOTIFY_SOCKET");
+    if (address === undefined || address === "") return;
     try {
-      this.#socket = open(place);
+      this.#socket = open(address);
     } catch (error) {
       this.#fail(error);
       return;
@@ -132,10 +132,10 @@ function statusLine({ status }: RunningService): string {
  * Opens a socket for messages to another one. Deno has no sockets without an address, therefore the
  * socket has a random one in Linux's abstract namespace, which needs no file.
  *
- * @param place The address of the service manager's socket: a path, or `@` and an abstract name.
+ * @param address The address of the service manager's socket: a path, or `@` and an abstract name.
  */
-export function openNotifySocket(place: string): NotifySocket {
-  const path = place.replace(/^@/, "\0");
+export function openNotifySocket(address: string): NotifySocket {
+  const path = address.replace(/^@/, "\0");
   const own = `\0blocksweep-${crypto.randomUUID()}`;
   const socket = Deno.listenDatagram({ transport: "unixpacket", path: own });
   return {

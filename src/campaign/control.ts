@@ -276,7 +276,7 @@ export class Control implements AsyncDisposable {
     try {
       return await work();
     } catch (error) {
-      throw brokerError(error, this.#broker.place);
+      throw brokerError(error, this.#broker.urls);
     }
   }
 

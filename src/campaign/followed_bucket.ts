@@ -60,7 +60,7 @@ export class FollowedBucket<T> implements AsyncDisposable {
    * @throws InputError when the bucket cannot be read.
    */
   static async open<T>(
-    broker: Pick<Broker, "jsm" | "bucket" | "place">,
+    broker: Pick<Broker, "jsm" | "bucket" | "urls">,
     name: string,
     reader: BucketReducer<T>,
   ): Promise<FollowedBucket<T>> {
@@ -70,7 +70,7 @@ export class FollowedBucket<T> implements AsyncDisposable {
     try {
       await ready.promise;
     } catch (error) {
-      throw brokerError(error, broker.place);
+      throw brokerError(error, broker.urls);
     }
     followed.#followed = Promise.all([
       first.then(() => followed.#followAgain()),

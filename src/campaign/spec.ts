@@ -234,7 +234,7 @@ export async function putSpec(broker: Broker, name: string, text: string): Promi
     await (await broker.objects(SPECS)).putBlob({ name: specObject(name, digest) }, bytes);
     return digest;
   } catch (error) {
-    throw brokerError(error, broker.place);
+    throw brokerError(error, broker.urls);
   }
 }
 
@@ -262,7 +262,7 @@ async function findSpec(
     const bytes = await withDeadline(store.getBlob(object), 30_000 + info.size / 64);
     return bytes === null ? undefined : new TextDecoder().decode(bytes);
   } catch (error) {
-    throw brokerError(error, broker.place);
+    throw brokerError(error, broker.urls);
   }
 }
 

@@ -31,7 +31,7 @@ export interface Task {
  * @returns How many tasks were not queued before.
  */
 export async function queueTasks(
-  { js, place }: Pick<Broker, "js" | "place">,
+  { js, urls }: Pick<Broker, "js" | "urls">,
   campaign: string,
   { spec, tasks }: { readonly spec: string; readonly tasks: readonly Task[] },
 ): Promise<number> {
@@ -46,7 +46,7 @@ export async function queueTasks(
       )
     );
     const acks = await Promise.all(sent).catch((error) => {
-      throw brokerError(error, place);
+      throw brokerError(error, urls);
     });
     queued += acks.filter(({ duplicate }) => !duplicate).length;
   }

@@ -75,8 +75,8 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
    * The items of the value include all operands, in this order. Other items may be between them.
    */
   ordered: (wanted: readonly string[]) => (value) => {
-    const places = wanted.map((item) => listOf(value)?.indexOf(item) ?? -1);
-    return places.every((place, i) => place >= 0 && (i === 0 || place > places[i - 1]));
+    const indexes = wanted.map((item) => listOf(value)?.indexOf(item) ?? -1);
+    return indexes.every((at, i) => at >= 0 && (i === 0 || at > indexes[i - 1]));
   },
   /** All items of the value are operands. */
   within: (wanted: readonly string[]) => (value) =>

@@ -63,7 +63,7 @@ export function shownVersion(row: VersionColumns): string | null {
 
 /** Compares texts with versions by release; those without a version come last, by their letters. */
 export function compareVersions(a: string, b: string): number {
-  const [left, right] = [placeOf(a), placeOf(b)];
+  const [left, right] = [orderKey(a), orderKey(b)];
   const length = Math.max(left.length, right.length);
   for (let i = 0; i < length; i++) {
     const difference = (left[i] ?? 0) - (right[i] ?? 0);
@@ -82,20 +82,20 @@ const STAGES = ["week", "snapshot", "pre", "rc"];
 const NUMBERS = 4;
 
 /** What a text is compared by: the numbers of its version, its stage, the number in that stage. */
-function placeOf(text: string): number[] {
+function orderKey(text: string): number[] {
   const week = WEEK.exec(text)?.[0].toLowerCase();
-  if (week !== undefined) return placeOfWeek(week);
+  if (week !== undefined) return orderKeyOfWeek(week);
   const [, numbers, stage, number] = VERSION.exec(text) ?? [];
   if (numbers === undefined) return [Infinity];
-  return placeIn(numbers, stage?.toLowerCase(), Number(number ?? 0));
+  return orderKeyOfRelease(numbers, stage?.toLowerCase(), Number(number ?? 0));
 }
 
-/** The place of the next release behind the snapshot; of a newer week than all known, the last ones. */
-function placeOfWeek(week: string): number[] {
+/** The order key of the next release behind the snapshot; of a newer week than all known, the last ones. */
+function orderKeyOfWeek(week: string): number[] {
   const { names, releases } = javaOrder();
   const known = names.findIndex((name) => WEEK.test(name) && name >= week);
   const next = known < 0 ? undefined : releases.find(({ at }) => at > known);
-  return placeIn((next ?? releases.at(-1)!).name, next && "week", 0);
+  return orderKeyOfRelease((next ?? releases.at(-1)!).name, next && "week", 0);
 }
 
 const javaOrder = once(() => {
@@ -104,7 +104,7 @@ const javaOrder = once(() => {
   return { names, releases };
 });
 
-function placeIn(version: string, stage: string | undefined, number: number): number[] {
+function orderKeyOfRelease(version: string, stage: string | undefined, number: number): number[] {
   const numbers = version.split(".").map(Number);
   while (numbers.length < NUMBERS) numbers.push(0);
   const order = stage === undefined ? STAGES.length : STAGES.indexOf(stage);

@@ -71,11 +71,11 @@ function redactHypertext(rest: string): string {
 
 function redactOther(rest: string): string {
   const at = rest.lastIndexOf("@");
-  const [userinfo, place] = [rest.slice(0, Math.max(at, 0)), rest.slice(at + 1)];
+  const [userinfo, address] = [rest.slice(0, Math.max(at, 0)), rest.slice(at + 1)];
   if (/[?#]/.test(userinfo)) return HIDDEN; // it is ambiguous where the password starts and ends
   const [user] = userinfo.split(/[:/\\\s]/, 1);
   const [, host, port, path, options = ""] = /^((?:\[[^\]]*\])?[^:/?#]*)(:[^/?#]*)?([^?#]*)(.*)$/s
-    .exec(place)!;
+    .exec(address)!;
   // Punctuation of a sentence may follow.
   const number = port === undefined || /^:\d*[.,;)]?$/.test(port) ? port ?? "" : `:${HIDDEN}`;
   return `${at < 0 ? "" : `${user}@`}${host}${number}${path}${redactOptions(options)}`;

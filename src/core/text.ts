@@ -83,7 +83,7 @@ export async function* decodeTextStream(
 /** The most bytes of a line that wait for its end. */
 const MAX_WAITING = 1 << 22;
 
-/** The end of the last whole line; in a longer one, a place between two characters of UTF-8. */
+/** The end of the last whole line; in a longer one, a point between two characters of UTF-8. */
 function endOfLines(bytes: Uint8Array): number {
   const end = bytes.lastIndexOf(LINE_FEED) + 1;
   if (bytes.length - end <= MAX_WAITING) return end;

@@ -40,8 +40,8 @@ function programEnvironment(): ConnectionEnvironment {
 }
 
 function locate(location: string): DatabaseLocation {
-  const place = parseDatabaseLocation(location);
-  if (place !== undefined) return place;
+  const parsed = parseDatabaseLocation(location);
+  if (parsed !== undefined) return parsed;
   throw new InputError(
     `Cannot use "${location}" as a database: name one, for example servers.db or postgres://USER@HOST/DATABASE`,
   );

@@ -13,7 +13,7 @@ import type { Endpoints } from "../core/endpoints.ts";
 export const CAP_PERIOD_MS = 1010;
 const MIN_ENTRIES = 16;
 /** Slots of the hash table per entry. */
-const PLACES = 4;
+const SLOTS = 4;
 
 /**
  * The number of low address bits that a cap ignores. With 0 bits it counts hosts, with more it
@@ -44,7 +44,7 @@ export class Caps {
   #last = new Float64Array(MIN_ENTRIES);
   #times: Float64Array;
   /** Hash table of entry numbers plus one, with open addressing; 0: free. */
-  #index = new Int32Array(PLACES * MIN_ENTRIES);
+  #index = new Int32Array(SLOTS * MIN_ENTRIES);
   readonly #ipv6 = new Map<bigint, number>();
   #swept = -Infinity;
 
@@ -66,8 +66,8 @@ export class Caps {
       return this.#ipv6.get(key) ?? this.#ipv6Entry(key);
     }
     const key = targets.ipv4[i] >>> this.bits.ipv4 | 0;
-    const place = this.#find(key);
-    if (this.#index[place] !== 0) return this.#index[place] - 1;
+    const slot = this.#find(key);
+    if (this.#index[slot] !== 0) return this.#index[slot] - 1;
     const entry = this.#open();
     this.#keys[entry] = key;
     this.#index[this.#find(key)] = entry + 1;
@@ -116,11 +116,11 @@ export class Caps {
 
   #find(key: number): number {
     const mask = this.#index.length - 1;
-    let place = mix(key) & mask;
-    while (this.#index[place] !== 0 && this.#keys[this.#index[place] - 1] !== key) {
-      place = place + 1 & mask;
+    let slot = mix(key) & mask;
+    while (this.#index[slot] !== 0 && this.#keys[this.#index[slot] - 1] !== key) {
+      slot = slot + 1 & mask;
     }
-    return place;
+    return slot;
   }
 
   #ipv6Entry(key: bigint): number {
@@ -147,7 +147,7 @@ export class Caps {
     this.#oldest = grown(this.#oldest, new Int32Array(entries));
     this.#last = grown(this.#last, new Float64Array(entries));
     this.#times = grown(this.#times, new Float64Array(entries * this.cap));
-    this.#index = new Int32Array(PLACES * entries);
+    this.#index = new Int32Array(SLOTS * entries);
     this.#reindex();
   }
 

@@ -60,9 +60,9 @@ const READERS: Readonly<Record<string, (() => Reader) | undefined>> = {
 };
 
 function toEndpoint(host?: string, port?: string | number): Endpoint | undefined {
-  const place = host === undefined ? undefined : parseHost(host);
+  const parsed = host === undefined ? undefined : parseHost(host);
   const number = Number(port);
-  return place === undefined || !(number >= 1 && number <= 65535)
+  return parsed === undefined || !(number >= 1 && number <= 65535)
     ? undefined
-    : { ...place, port: number };
+    : { ...parsed, port: number };
 }

@@ -20,10 +20,10 @@ export function recordFromJson(row: Readonly<Record<string, unknown>>): ServerRe
     if (value === null ? !nullable : !IS_TYPE[type](value)) return undefined;
     record[name] = value;
   }
-  const place = parseHost(record.host as string);
+  const parsed = parseHost(record.host as string);
   const port = record.port as number;
-  if (place === undefined || port < 1 || port > 65535) return undefined;
-  const host = formatHost({ ...place, address: unmappedAddress(place.address) });
+  if (parsed === undefined || port < 1 || port > 65535) return undefined;
+  const host = formatHost({ ...parsed, address: unmappedAddress(parsed.address) });
   return { ...record as unknown as ServerRecord, host };
 }
 

@@ -33,7 +33,7 @@ export interface NameTarget {
   /** The explicit port; `undefined`: the ports of the scan. */
   readonly port: number | undefined;
   /** The line of the list that contains the name, such as `list.txt:3`. Default: the name is in no list. */
-  readonly place?: string;
+  readonly sourceLine?: string;
 }
 
 /** A target: a range or a host name. */
@@ -273,9 +273,11 @@ export function parseTargetList(text: string, source: string): Target[] {
 export function parseListWithin(budget: RangeBudget, text: string, source: string): Target[] {
   const targets: Target[] = [];
   for (const { word, line } of splitWords(text)) {
-    const place = `${source}:${line}`;
-    const parsed = withLocation(place, () => parseTargets(word, budget));
-    for (const target of parsed) targets.push("name" in target ? { ...target, place } : target);
+    const sourceLine = `${source}:${line}`;
+    const parsed = withLocation(sourceLine, () => parseTargets(word, budget));
+    for (const target of parsed) {
+      targets.push("name" in target ? { ...target, sourceLine } : target);
+    }
   }
   if (targets.length === 0) throw new InputError(`Cannot use ${source}: it contains no targets`);
   return targets;
@@ -302,11 +304,11 @@ export function parseRangeList(text: string, source: string): { range: Range; re
 }
 
 /** Adds the location of a text to the InputError of its parser. */
-export function withLocation<T>(place: string, parse: () => T): T {
+export function withLocation<T>(sourceLine: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    throw error instanceof InputError ? new InputError(`${place}: ${error.message}`) : error;
+    throw error instanceof InputError ? new InputError(`${sourceLine}: ${error.message}`) : error;
   }
 }
 

@@ -152,9 +152,9 @@ export class Parts {
   /** The number of a network; `undefined`: it contains no target. */
   #numberOf(network: Address): number | undefined {
     const { [family(network)]: { index }, 4: ipv4 } = this.#touched;
-    const place = index.size === 0 ? undefined : index.positionOf(network);
-    if (place === undefined || typeof network === "number") return place;
-    return ipv4.index.size + place;
+    const number = index.size === 0 ? undefined : index.positionOf(network);
+    if (number === undefined || typeof network === "number") return number;
+    return ipv4.index.size + number;
   }
 
   /** The numbers of the networks of a part, ascending. */

@@ -124,7 +124,7 @@ export class TargetSpace {
   readonly #prioritized: readonly Endpoint[];
   #numbering: PriorityOrder | undefined;
   /** Buffer for the positions of a call to `fill`. */
-  #placed = new Float64Array(1);
+  #indexes = new Float64Array(1);
   readonly #one = new Endpoints(1);
 
   /**
@@ -206,40 +206,40 @@ export class TargetSpace {
    * @param count Number of positions, at most the list's capacity and `size` - `from`.
    */
   fill(from: number, count: number, targets: Endpoints): void {
-    if (this.#placed.length < count) this.#placed = new Float64Array(count);
-    const placed = this.#placed;
+    if (this.#indexes.length < count) this.#indexes = new Float64Array(count);
+    const indexes = this.#indexes;
     const segments = this.#segments;
     const first = this.#first;
-    this.#place(from, count, placed);
+    this.#indexesAt(from, count, indexes);
     if (segments.length === 1 && segments[0].ports.length === 1) {
       targets.ports.fill(segments[0].ports[0], 0, count);
-      segments[0].index.put(placed, 0, count, targets);
+      segments[0].index.put(indexes, 0, count, targets);
       return;
     }
     for (let i = 0; i < count; i++) {
-      const at = segments.length === 1 ? 0 : lastNotAbove(first, placed[i]);
+      const at = segments.length === 1 ? 0 : lastNotAbove(first, indexes[i]);
       const { index, ports } = segments[at];
-      const inside = placed[i] - first[at];
+      const inside = indexes[i] - first[at];
       const number = ports.length === 1 ? inside : Math.floor(inside / ports.length);
       targets.ports[i] = ports[inside - number * ports.length];
-      placed[i] = number;
-      index.put(placed, i, i + 1, targets);
+      indexes[i] = number;
+      index.put(indexes, i, i + 1, targets);
     }
   }
 
   /** Whether an endpoint is visited, in any pass. */
   has(endpoint: Endpoint): boolean {
-    const place = this.#placeOf(endpoint);
-    if (place === undefined) return false;
-    return this.#priorityOrder()?.has(place) ?? this.#numberOf(place) < this.size;
+    const index = this.#indexOf(endpoint);
+    if (index === undefined) return false;
+    return this.#priorityOrder()?.has(index) ?? this.#numberOf(index) < this.size;
   }
 
   /**
-   * The number that the permutation of the limit gives a place. Places with numbers below `size`
+   * The number that the permutation of the limit gives an index. Indexes with numbers below `size`
    * are visited.
    */
-  #numberOf(place: number): number {
-    return this.#limitOrder?.from(place) ?? place;
+  #numberOf(index: number): number {
+    return this.#limitOrder?.from(index) ?? index;
   }
 
   /**
@@ -248,37 +248,37 @@ export class TargetSpace {
    */
   #priorityOrder(): PriorityOrder | undefined {
     if (this.#numbering !== undefined || this.#prioritized.length === 0) return this.#numbering;
-    const places = new Set<number>();
+    const indexes = new Set<number>();
     for (const endpoint of this.#prioritized) {
-      const place = this.#placeOf(endpoint);
-      if (place !== undefined) places.add(place);
+      const index = this.#indexOf(endpoint);
+      if (index !== undefined) indexes.add(index);
     }
-    return this.#numbering = new PriorityOrder([...places], {
+    return this.#numbering = new PriorityOrder([...indexes], {
       size: this.size,
       at: (number) => this.#limitOrder?.at(number) ?? number,
-      numberOf: (place) => this.#numberOf(place),
+      numberOf: (index) => this.#numberOf(index),
     });
   }
 
-  /** Writes the places at positions, shuffled, the prioritized ones first. */
-  #place(from: number, count: number, placed: Float64Array): void {
+  /** Writes the indexes at positions, shuffled, the prioritized ones first. */
+  #indexesAt(from: number, count: number, indexes: Float64Array): void {
     const ahead = this.#priorityOrder();
     const head = ahead?.length ?? 0;
     const shuffled = Math.max(0, Math.min(count, head - from));
-    for (let i = 0; i < count; i++) placed[i] = from + i - head;
+    for (let i = 0; i < count; i++) indexes[i] = from + i - head;
     if (this.#seed !== undefined) {
       this.#order ??= new Permutation(this.size - head, this.#seed, this.#pass);
-      this.#order.map(placed, shuffled, count);
+      this.#order.map(indexes, shuffled, count);
     }
-    if (ahead !== undefined) { for (let i = 0; i < count; i++) placed[i] += head; }
-    this.#limitOrder?.map(placed, shuffled, count);
+    if (ahead !== undefined) { for (let i = 0; i < count; i++) indexes[i] += head; }
+    this.#limitOrder?.map(indexes, shuffled, count);
     for (let i = 0; ahead !== undefined && i < count; i++) {
-      placed[i] = i < shuffled ? ahead.at(placed[i]) : ahead.replacement(placed[i]);
+      indexes[i] = i < shuffled ? ahead.at(indexes[i]) : ahead.replacement(indexes[i]);
     }
   }
 
-  /** The place of an endpoint in ascending order; `undefined` if it is not in the space. */
-  #placeOf({ address, port }: Endpoint): number | undefined {
+  /** The index of an endpoint in ascending order; `undefined` if it is not in the space. */
+  #indexOf({ address, port }: Endpoint): number | undefined {
     for (const [i, { index, ports }] of this.#segments.entries()) {
       // The families are compared first: a lookup must not compare a number with a bigint.
       const own = family(address) === index.family ? index.positionOf(address) : undefined;

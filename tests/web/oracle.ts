@@ -1,6 +1,6 @@
 /** Servers for tests of the dashboard's data, and the expected answers, computed from rows in memory. */
 import { compareVersions } from "../../src/classify/game_versions.ts";
-import type { GeoipValues } from "../../src/app/geoip/places.ts";
+import type { GeoipValues } from "../../src/app/geoip/geoip_lookup.ts";
 import { parseAddress } from "../../src/core/address.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../src/store/rows/stored_record.ts";

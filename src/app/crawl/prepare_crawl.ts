@@ -40,9 +40,9 @@ export interface PreparedCrawl extends CrawlRequest, AsyncDisposable {
  * no server has ever replied; Interrupted if an interruption ends the wait for a locked database.
  */
 export async function prepareCrawl(request: CrawlRequest): Promise<PreparedCrawl> {
-  const { place, targets, watch } = request;
+  const { location, targets, watch } = request;
   const { since, networks } = await readList(request);
-  const path = crawlPath(place);
+  const path = crawlPath(location);
   const file = path === undefined ? undefined : userPath(path);
   const recentYield = new RecentYield(
     file === undefined ? [] : await readCrawlFile(systemDisk, file),
@@ -86,8 +86,8 @@ async function limitsOf(request: CrawlRequest, ranges: readonly string[], polls:
 }
 
 /** Reads since when each server is online, and the /24s of the servers. */
-async function readList({ place, watch: { context: { warn } } }: CrawlRequest) {
-  await using database = await readStore(place, connectionEnvironment(warn));
+async function readList({ location, watch: { context: { warn } } }: CrawlRequest) {
+  await using database = await readStore(location, connectionEnvironment(warn));
   const since = new Map<string, number>();
   const networks = new Set<Address>();
   let hasReplied = false;
@@ -102,8 +102,8 @@ async function readList({ place, watch: { context: { warn } } }: CrawlRequest) {
   });
   if (!hasReplied) {
     throw new InputError(
-      `Cannot crawl ${place.path}: no server in it has ever replied; scan into it first, with ` +
-        `scan TARGET... -o ${place.path}`,
+      `Cannot crawl ${location.path}: no server in it has ever replied; scan into it first, with ` +
+        `scan TARGET... -o ${location.path}`,
     );
   }
   return { since, networks: [...networks] };

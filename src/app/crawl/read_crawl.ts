@@ -7,7 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import { MIN_REPROBE_MS } from "../../discovery/mod.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { withoutSecrets } from "../options/connection_environment.ts";
-import { namedPlace } from "../databases/select_servers.ts";
+import { namedLocation } from "../databases/select_servers.ts";
 import { watchMetricsSettings } from "../metrics/watch_metrics_settings.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
@@ -26,7 +26,7 @@ export interface CrawlRequest {
   /** The values of all options. */
   readonly options: OptionsOf<"crawl">;
   /** The database. */
-  readonly place: DatabaseLocation;
+  readonly location: DatabaseLocation;
   /** The targets of discovery; empty: the public /24s of the database. */
   readonly targets: readonly string[];
   /** Probes per day. */
@@ -50,7 +50,7 @@ export async function readCrawl(
 ): Promise<CrawlRequest> {
   const options = readOptions("crawl", secret, context);
   const [word, ...targets] = secret.words;
-  const place = namedPlace(word);
+  const location = namedLocation(word);
   const { budget: perDay } = options;
   if (perDay === undefined) {
     throw new InputError(
@@ -67,7 +67,7 @@ export async function readCrawl(
     measured: await watchMetricsSettings(watched),
     context,
   };
-  return { options, place, targets, perDay, secret, watch, context };
+  return { options, location, targets, perDay, secret, watch, context };
 }
 
 /**

@@ -8,7 +8,7 @@ import { type DatabaseLocation, parseDatabaseLocation } from "../../store/databa
 /** The databases of a scan, and when an unresponsive server counts as offline. */
 export interface DatabasePlan {
   /** Paths and URLs of the databases. */
-  readonly places: readonly DatabaseLocation[];
+  readonly locations: readonly DatabaseLocation[];
   /** Number of scans in a row without a reply after which a server is offline. */
   readonly downAfter: number;
   /** How long all observations are kept, milliseconds. Default: for ever. */
@@ -25,7 +25,7 @@ export interface DatabasePlan {
  * @throws InputError for a URL that cannot be read.
  */
 export function namedDatabases(output: readonly string[]): DatabaseLocation[] {
-  return output.map(parseDatabaseLocation).filter((place) => place !== undefined);
+  return output.map(parseDatabaseLocation).filter((location) => location !== undefined);
 }
 
 /**
@@ -43,5 +43,11 @@ export function planDatabases(
   },
 ): DatabasePlan {
   const { textIndex, partitionByMonth } = options;
-  return { places: namedDatabases(output), downAfter, keepMs: keep, textIndex, partitionByMonth };
+  return {
+    locations: namedDatabases(output),
+    downAfter,
+    keepMs: keep,
+    textIndex,
+    partitionByMonth,
+  };
 }

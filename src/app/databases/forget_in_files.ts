@@ -25,7 +25,7 @@ const SPILL = /^spill-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.\d+\.ndjson$/;
 /** The files that {@linkcode forgetInFiles} searches, and the servers to remove. */
 export interface FileSearch {
   /** The database: files beside it, and in the current folder, are searched. */
-  readonly place: DatabaseLocation;
+  readonly location: DatabaseLocation;
   /** The keys of the servers, as `tombstoneKeys` returns them. */
   readonly keys: ReadonlySet<string>;
   /** A spool that the user names. Default: the one that a watch of the database uses. */
@@ -36,9 +36,9 @@ export interface FileSearch {
 
 /** Removes the lines of servers from spill files and spools. Returns the files that have such lines. */
 export async function forgetInFiles(search: FileSearch): Promise<ForgottenInFile[]> {
-  const { place, spool } = search;
+  const { location, spool } = search;
   const folders = new Set([userPath(".")]);
-  if (place.postgres === undefined) folders.add(nodePath().dirname(userPath(place.file)));
+  if (location.postgres === undefined) folders.add(nodePath().dirname(userPath(location.file)));
   const found: ForgottenInFile[] = [];
   for (const folder of new Set([...folders].map((folder) => Deno.realPathSync(folder)))) {
     for (const { name, isFile } of Deno.readDirSync(folder)) {
@@ -47,7 +47,7 @@ export async function forgetInFiles(search: FileSearch): Promise<ForgottenInFile
       }
     }
   }
-  const path = spool === undefined ? usualSpool([place]) : userPath(spool);
+  const path = spool === undefined ? usualSpool([location]) : userPath(spool);
   found.push(await forgetInSpool(path, search));
   return found.filter(({ lines }) => lines > 0);
 }

@@ -17,7 +17,7 @@ export type { ForgottenInFile } from "./forget_in_files.ts";
 export { prunedLine, pruneOnce } from "./prune.ts";
 export {
   ago,
-  namedPlace,
+  namedLocation,
   openNamed,
   selectionLine,
   type SelectionOptions,

@@ -177,12 +177,12 @@ export async function keepPruned(
  * @param report Receives a line for each month whose space is freed later.
  */
 export async function pruneOnce(
-  place: DatabaseLocation,
+  location: DatabaseLocation,
   retention: Retention,
   environment: ConnectionEnvironment,
   report: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<Pruned> {
-  await using database = await openExisting(place, environment);
+  await using database = await openExisting(location, environment);
   return await prune(database, retention, report, signal);
 }

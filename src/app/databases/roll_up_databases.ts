@@ -32,25 +32,25 @@ const RETRY_MS = 60_000;
  * is a transaction of another program that runs for longer than {@linkcode RETRY_MS}.
  */
 export async function keepRolledUp(
-  places: readonly DatabaseLocation[],
+  locations: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
   signal: AbortSignal,
   report: (line: string) => void,
   clock: Clock = systemClock,
 ): Promise<void> {
-  if (places.length === 0) return;
+  if (locations.length === 0) return;
   /** Number of tries in a row that failed because a transaction of another program took too long. */
   const tries = new Map<DatabaseLocation, number>();
   for (let wait = FIRST_MS; !signal.aborted;) {
     await sleep(clock, wait, signal);
-    for (const place of places) {
+    for (const location of locations) {
       if (signal.aborted) return;
-      const isDone = await rollUpOnce(place, environment, signal).catch((error) => {
+      const isDone = await rollUpOnce(location, environment, signal).catch((error) => {
         report((error as Error).message);
         return true;
       });
-      tries.set(place, isDone || signal.aborted ? 0 : (tries.get(place) ?? 0) + 1);
-      if (tries.get(place) === 2) report(delayedLine(place));
+      tries.set(location, isDone || signal.aborted ? 0 : (tries.get(location) ?? 0) + 1);
+      if (tries.get(location) === 2) report(delayedLine(location));
     }
     const isDelayed = tries.values().some((count) => count > 0);
     wait = Math.min(untilNextHour(clock.wall()), isDelayed ? RETRY_MS : Infinity);
@@ -75,11 +75,11 @@ export function untilNextHour(now: number): number {
  * @returns `false` when it was cancelled, or when a transaction of another program takes long.
  */
 async function rollUpOnce(
-  place: DatabaseLocation,
+  location: DatabaseLocation,
   environment: ConnectionEnvironment,
   signal: AbortSignal,
 ): Promise<boolean> {
-  await using database = await openExisting(place, environment);
+  await using database = await openExisting(location, environment);
   const between = () => sleep(systemClock, PAUSE_MS, signal);
   const work = () => rollUp(database, { between, signal });
   return await withDatabaseErrors("write to", database, work);

@@ -18,7 +18,7 @@ import {
   type StoredRecord,
 } from "../../store/mod.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
-import type { GeoipLookup, GeoipValues } from "../geoip/places.ts";
+import type { GeoipLookup, GeoipValues } from "../geoip/geoip_lookup.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Database } from "../../store/database/database.ts";
 import { brokenCellReporter } from "./broken_cells.ts";
@@ -29,9 +29,9 @@ import { shownVersion } from "../../classify/game_versions.ts";
 import { playersText, type PrintedColumn, tableFormat } from "../outputs/table_format.ts";
 
 /** The database that a command names first. */
-export function namedPlace(word: string | undefined): DatabaseLocation {
-  const place = word === undefined ? undefined : parseDatabaseLocation(word);
-  if (place !== undefined) return place;
+export function namedLocation(word: string | undefined): DatabaseLocation {
+  const location = word === undefined ? undefined : parseDatabaseLocation(word);
+  if (location !== undefined) return location;
   throw new InputError(
     word === undefined
       ? "Cannot run without a database: name one, for example servers.db"
@@ -44,7 +44,7 @@ export async function openNamed(
   word: string | undefined,
   environment: ConnectionEnvironment,
 ): Promise<Database> {
-  return await readStore(namedPlace(word), environment);
+  return await readStore(namedLocation(word), environment);
 }
 
 /** The name in code of an option that selects servers. */
@@ -93,7 +93,7 @@ export function serverSelectionOf(options: SelectionOptions, now: number): Serve
 const BATCH = 500;
 
 /**
- * Writes the selected servers with their places, and reports cells that cannot be read. Returns their
+ * Writes the selected servers with their countries and operators, and reports cells that cannot be read. Returns their
  * number, and when the last of them changed.
  */
 export async function writeSelectedServers(
@@ -101,7 +101,7 @@ export async function writeSelectedServers(
   selection: ServerSelection,
   sinks: readonly Sink[],
   report: (line: string) => void,
-  places: GeoipLookup,
+  geoipOf: GeoipLookup,
 ): Promise<{ count: number; latest: number }> {
   let [batch, count, latest]: [ListedRecord[], number, number] = [[], 0, 0];
   const write = async () => {
@@ -110,7 +110,7 @@ export async function writeSelectedServers(
   };
   const onBroken = brokenCellReporter(database.name, report);
   for await (const record of selectServers(database, selection, onBroken)) {
-    batch.push({ ...record, ...places(record.host) } as ListedRecord);
+    batch.push({ ...record, ...geoipOf(record.host) } as ListedRecord);
     count++;
     latest = Math.max(latest, record.changed_at);
     if (batch.length >= BATCH) await write();
@@ -153,7 +153,7 @@ export function ago(at: number, now: number): string {
 }
 
 /** The columns of a table that `--geoip` adds. */
-const PLACE_TITLES: readonly string[] = ["COUNTRY", "OPERATOR"];
+const GEOIP_TITLES: readonly string[] = ["COUNTRY", "OPERATOR"];
 
 /**
  * A table for a terminal, with the state of each server and the time of its last probe.
@@ -163,8 +163,8 @@ const PLACE_TITLES: readonly string[] = ["COUNTRY", "OPERATOR"];
 export function storedServersTable(
   now: number,
   space: number,
-  { hasPlaces = false, hasTags = false }: {
-    readonly hasPlaces?: boolean;
+  { hasGeoip = false, hasTags = false }: {
+    readonly hasGeoip?: boolean;
     readonly hasTags?: boolean;
   } = {},
 ): Format {
@@ -198,7 +198,7 @@ export function storedServersTable(
     { title: "NAME", width: 0, rank: 0, text: ({ name }) => name ?? "" },
   ];
   const shown = columns.filter(({ title }) =>
-    title === "TAGS" ? hasTags : hasPlaces || !PLACE_TITLES.includes(title)
+    title === "TAGS" ? hasTags : hasGeoip || !GEOIP_TITLES.includes(title)
   );
   return tableFormat(shown, space);
 }

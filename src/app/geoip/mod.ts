@@ -6,7 +6,7 @@
 export {
   type GeoipLookup,
   type GeoipValues,
-  placeLookup,
   readGeoipFiles,
+  readGeoipLookup,
   UNKNOWN_GEOIP,
-} from "./places.ts";
+} from "./geoip_lookup.ts";

@@ -23,7 +23,7 @@ export function listenOn(purpose: string, hostname: string, port: number): Deno.
     return Deno.listen({ hostname, port });
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new InputError(`Cannot ${purpose} on ${placeText(hostname, port)}: ${reason(error)}`);
+    throw new InputError(`Cannot ${purpose} on ${listenText(hostname, port)}: ${reason(error)}`);
   }
 }
 
@@ -42,6 +42,6 @@ export function affordableConnections({ addr }: Deno.TcpListener, most: number):
 }
 
 /** An address and a port as a URL contains them. */
-export function placeText(hostname: string, port: number): string {
+export function listenText(hostname: string, port: number): string {
   return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }

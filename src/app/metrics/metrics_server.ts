@@ -10,7 +10,7 @@ import type { HttpRequest } from "../http/http_request.ts";
 import type { WholeResponse } from "../http/http_response.ts";
 import { HttpServer, MAX_CONNECTIONS } from "../http/http_server.ts";
 import { affordableConnections, listenOn } from "../http/listen.ts";
-import type { MetricsAddress } from "../settings/metrics_place.ts";
+import type { MetricsAddress } from "../settings/metrics_address.ts";
 import { EXPOSITION_TYPE, type Family, prometheusText } from "./prometheus_text.ts";
 import { nodeZlib } from "../../core/node_modules.ts";
 import { acceptsGzip } from "../http/accepts_gzip.ts";

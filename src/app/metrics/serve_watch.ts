@@ -61,7 +61,7 @@ export function serveWatch(
     probe: probes && ((request) => probes.respond(request)),
   };
   const onTrouble = (why: string) => report(metricsTrouble(why));
-  if (settings !== undefined) stack.use(serveMetrics(settings.place, sources, onTrouble, clock));
+  if (settings !== undefined) stack.use(serveMetrics(settings.address, sources, onTrouble, clock));
   return { metrics, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import type { Target } from "../../targets/parse.ts";
 import type { OptionsOf } from "../options/option_table.ts";
-import type { MetricsAddress } from "../settings/metrics_place.ts";
+import type { MetricsAddress } from "../settings/metrics_address.ts";
 import { readProbeToken } from "./probe/probe_access.ts";
 
 /** The options of a watch that concern metrics. */
@@ -18,7 +18,7 @@ export type WatchMetricsOptions = Pick<
 /** What a watch serves, and where. */
 export interface WatchMetricsSettings {
   /** The address and the port to listen on. */
-  readonly place: MetricsAddress;
+  readonly address: MetricsAddress;
   /** Whether each server has an info series. */
   readonly info: boolean;
   /** The clients and targets of `/probe`; `undefined`: there is no `/probe`. */
@@ -41,11 +41,11 @@ export interface ProbeSettings {
 export async function watchMetricsSettings(
   options: WatchMetricsOptions,
 ): Promise<WatchMetricsSettings | undefined> {
-  const { metrics: place, metricsInfo: info, probe, probeAllow, probeTokenFile } = options;
+  const { metrics: address, metricsInfo: info, probe, probeAllow, probeTokenFile } = options;
   const needs = (isGiven: boolean, option: string, needed: string) => {
     if (isGiven) throw new InputError(`Cannot use ${option} without ${needed}`);
   };
-  if (place === undefined) {
+  if (address === undefined) {
     needs(info, "--metrics-info", "--metrics");
     needs(probe, "--probe", "--metrics");
   }
@@ -53,8 +53,8 @@ export async function watchMetricsSettings(
     needs(probeAllow.length > 0, "--probe-allow", "--probe");
     needs(probeTokenFile !== undefined, "--probe-token-file", "--probe");
   }
-  if (place === undefined) return undefined;
-  if (!probe) return { place, info, probe: undefined };
-  const token = await readProbeToken(probeTokenFile, place);
-  return { place, info, probe: { allowed: probeAllow.flat(), token } };
+  if (address === undefined) return undefined;
+  if (!probe) return { address, info, probe: undefined };
+  const token = await readProbeToken(probeTokenFile, address);
+  return { address, info, probe: { allowed: probeAllow.flat(), token } };
 }

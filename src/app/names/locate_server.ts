@@ -107,18 +107,18 @@ function endpointsOf(
   port: number | undefined,
   service: Service & { readonly address: Address } | undefined,
 ): EndpointProtocols[] {
-  const places = ({ ports, hasServiceRecords }: Protocol): Endpoint[] => {
+  const endpointsOf = ({ ports, hasServiceRecords }: Protocol): Endpoint[] => {
     if (hasServiceRecords && service !== undefined) return [service];
     if (address === undefined) return [];
     const numbers = port === undefined ? ports[family(address)] : [port];
     return numbers.map((number) => ({ address, port: number }));
   };
   const endpoints = new Map(
-    protocols.flatMap(places).map((endpoint) => [endpointKey(endpoint), endpoint]),
+    protocols.flatMap(endpointsOf).map((endpoint) => [endpointKey(endpoint), endpoint]),
   );
   return [...endpoints].map(([key, { address, port }]) => {
     const first = protocols.filter((protocol) =>
-      places(protocol).some((endpoint) => endpointKey(endpoint) === key)
+      endpointsOf(protocol).some((endpoint) => endpointKey(endpoint) === key)
     );
     const led = service !== undefined && endpointKey(service) === key;
     return {

@@ -112,8 +112,8 @@ export function reportMissing(
 }
 
 /** Adds the location of a name to its error. */
-export function located(place: string | undefined, { message }: InputError): InputError {
-  return new InputError(place === undefined ? message : `${place}: ${message}`);
+export function located(sourceLine: string | undefined, { message }: InputError): InputError {
+  return new InputError(sourceLine === undefined ? message : `${sourceLine}: ${message}`);
 }
 
 /** Names that are looked up at the same time. */

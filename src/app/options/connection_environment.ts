@@ -16,11 +16,11 @@ import { env, userPath } from "../environment.ts";
  * @param report Receives a line when a password file is ignored.
  */
 export function connectionEnvironment(report: (line: string) => void): ConnectionEnvironment {
-  return { resolve: userPath, password: (place) => readPassword(place, report) };
+  return { resolve: userPath, password: (location) => readPassword(location, report) };
 }
 
 async function readPassword(
-  place: PostgresLocation,
+  location: PostgresLocation,
   report: (line: string) => void,
 ): Promise<string | undefined> {
   const given = env("PGPASSWORD");
@@ -34,7 +34,7 @@ async function readPassword(
       report(`blocksweep: ignored "${path}": other users can read it (chmod 600)`);
       return undefined;
     }
-    return passwordFromPassfile(await Deno.readTextFile(path), place);
+    return passwordFromPassfile(await Deno.readTextFile(path), location);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable) {
       return undefined;

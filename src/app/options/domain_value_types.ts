@@ -6,7 +6,7 @@
 import type { EventPosition } from "../../store/mod.ts";
 import type { AdaptiveBudget, Marks } from "../../scan/mod.ts";
 import { isTag, MAX_TAG } from "../../store/rows/server_tags.ts";
-import { type MetricsAddress, parseMetrics } from "../settings/metrics_place.ts";
+import { type MetricsAddress, parseMetrics } from "../settings/metrics_address.ts";
 import {
   type HeaderSource,
   parseHeaderSource,
@@ -301,7 +301,7 @@ export const TARGET_LIST: ValueType<readonly Target[]> = {
 };
 
 /** The address and the port of the metrics page. */
-export const METRICS_PLACE: ValueType<MetricsAddress> = {
+export const METRICS_ADDRESS: ValueType<MetricsAddress> = {
   placeholder: "PORT",
   parse: (text) => parseMetrics(text),
 };

@@ -60,10 +60,10 @@ export function checkFilesApart(command: Command, named: NamedFiles): void {
 
 /** The files that the program or SQLite writes and removes beside an output. */
 function sideFiles(file: NamedFile): NamedFile[] {
-  const place = parseDatabaseLocation(file.path);
-  if (file.path === "-" || place?.postgres !== undefined) return [];
-  const path = place?.file ?? file.path;
-  const ends = place === undefined ? [".part"] : ["-wal", "-shm", "-journal"];
+  const location = parseDatabaseLocation(file.path);
+  if (file.path === "-" || location?.postgres !== undefined) return [];
+  const path = location?.file ?? file.path;
+  const ends = location === undefined ? [".part"] : ["-wal", "-shm", "-journal"];
   return ends.map((end) => ({ ...file, path: path + end }));
 }
 
@@ -99,9 +99,9 @@ export const PATH_IN_VALUE = /(?<=^(?:[^@=/]+=)?@).+$/s;
 
 /** A text that is equal for two files if they are one. */
 function keyOfPath({ path, isWritten }: NamedFile): string {
-  const place = parseDatabaseLocation(path);
-  if (place?.postgres !== undefined) return place.path;
-  if (path !== "-") return fileKey(resolvePath(userPath(place?.file ?? path)));
+  const location = parseDatabaseLocation(path);
+  if (location?.postgres !== undefined) return location.path;
+  if (path !== "-") return fileKey(resolvePath(userPath(location?.file ?? path)));
   const stream = isWritten ? 1 : 0;
   return keyOfStream(stream) ?? `descriptor ${stream}`;
 }

@@ -56,8 +56,8 @@ function valueOf(
 /** Refuses URLs of databases as paths of files: errors about files would show their passwords. */
 export function refuseDatabaseUrls(option: string, texts: readonly string[]): void {
   for (const text of texts) {
-    const place = parseDatabaseLocation(text);
-    if (place?.postgres === undefined) continue;
-    throw wrongValue(option, place.path, "the path of a file");
+    const location = parseDatabaseLocation(text);
+    if (location?.postgres === undefined) continue;
+    throw wrongValue(option, location.path, "the path of a file");
   }
 }

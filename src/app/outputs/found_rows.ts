@@ -53,11 +53,11 @@ export function formatWithJson(
  * @param attempt What the command does, for example `export to`.
  */
 export function refuseDatabases(output: readonly string[], attempt: string): void {
-  const place = output.find((path) => parseDatabaseLocation(path) !== undefined);
-  if (place === undefined) return;
+  const database = output.find((path) => parseDatabaseLocation(path) !== undefined);
+  if (database === undefined) return;
   throw new InputError(
     `Cannot ${attempt} "${
-      redactUrl(place)
+      redactUrl(database)
     }", which is a database: ${attempt} .ndjson, and import that file`,
   );
 }

@@ -105,8 +105,8 @@ export async function readHeaders(
 }
 
 function wrongSecret(option: string, { kind, name }: SecretSource, wanted: string): InputError {
-  const place = kind === "file" ? `the file "${name}"` : `the variable "${name}"`;
-  return new InputError(`Cannot use --${option}: ${place} must contain ${wanted}`);
+  const source = kind === "file" ? `the file "${name}"` : `the variable "${name}"`;
+  return new InputError(`Cannot use --${option}: ${source} must contain ${wanted}`);
 }
 
 function readVariable(option: string, name: string): string {

@@ -33,7 +33,7 @@ import { countOf } from "../../core/quantities.ts";
 import type { Resumed } from "./read_resumed_scan.ts";
 
 /** The path of a scan's checkpoint. */
-export interface CheckpointPlace {
+export interface CheckpointLocation {
   /** The path as the user typed it, or as messages show it. */
   readonly path: string;
   /**
@@ -49,17 +49,17 @@ export interface CheckpointPlace {
 }
 
 /** The path of a scan's checkpoint: `--checkpoint`, or else a file beside the first output file. */
-export function checkpointPlace(
+export function chooseCheckpoint(
   named: string | undefined,
   outputs: readonly string[],
-): CheckpointPlace | undefined {
+): CheckpointLocation | undefined {
   if (named !== undefined) return { path: named, named: true };
   const first = outputs.find((path) =>
     path !== "-" && parseDatabaseLocation(path)?.postgres === undefined && isOrdinary(path)
   );
   if (first === undefined) return undefined;
-  const place = { path: `${first}.checkpoint`, named: false };
-  return parseDatabaseLocation(first) === undefined ? place : { ...place, database: first };
+  const location = { path: `${first}.checkpoint`, named: false };
+  return parseDatabaseLocation(first) === undefined ? location : { ...location, database: first };
 }
 
 /** Whether a path is a file, or will be one. */
@@ -100,7 +100,7 @@ export interface OpenScanOptions extends OpenOutputsOptions {
 
 /** Options of a new scan. */
 export interface NewScanOptions {
-  readonly place: CheckpointPlace | undefined;
+  readonly location: CheckpointLocation | undefined;
   readonly append: boolean;
   readonly responders: readonly Endpoint[];
   readonly configuration: () => string;
@@ -119,19 +119,19 @@ export async function openNewScan(
   const { outputs, stores, state, from, warn } = keeping;
   const { responders } = beginning;
   const startsFile = outputs.some(({ path }) => path !== "-");
-  const claim = beginning.place && await claimPlace(beginning.place, startsFile);
+  const claim = beginning.location && await claimLocation(beginning.location, startsFile);
   const list = claim?.file instanceof Error ? undefined : claim?.file;
   const release = async (error: unknown) => {
-    if (list !== undefined) await abandon(list, claim!.place.path);
+    if (list !== undefined) await abandon(list, claim!.location.path);
     throw error;
   };
   const opened = await openOutputs(outputs, beginning.append, keeping).catch(release);
   keeping.opened.use(opened.files);
   const sinks = [...opened.sinks, ...stores];
   if (claim === undefined) return { sinks, responders, writer: undefined };
-  const { place: { path }, file } = claim;
+  const { location: { path }, file } = claim;
   const offsets = [...opened.offsets, ...stores.map(() => null)];
-  const writer = file instanceof Error ? file : await attempt(claim.place, async () => {
+  const writer = file instanceof Error ? file : await attempt(claim.location, async () => {
     const configuration = beginning.configuration();
     const options = writerOptions(keeping, { path, configuration, sinks, offsets });
     const replaced = await interruptedScan(path).catch(release);
@@ -149,7 +149,7 @@ export async function openNewScan(
 
 /** A claimed list file, or why there is none. */
 interface Claim {
-  readonly place: CheckpointPlace;
+  readonly location: CheckpointLocation;
   readonly file: DiskFile | Error;
 }
 
@@ -160,25 +160,25 @@ interface Claim {
  * @param startsFile Whether the scan starts a file over. An interrupted scan that wrote files may have
  * written this one, and could not be resumed, so its checkpoint is replaced.
  */
-async function claimPlace(
-  place: CheckpointPlace,
+async function claimLocation(
+  location: CheckpointLocation,
   startsFile: boolean,
   number = 2,
 ): Promise<Claim> {
-  const checkpoint = userPath(place.path);
-  const { database } = place;
+  const checkpoint = userPath(location.path);
+  const { database } = location;
   try {
     const claim = () => WrittenRows.claim(systemDisk, writtenRowsPath(checkpoint));
-    const file = await attempt(place, claim);
+    const file = await attempt(location, claim);
     const mayReplace = database === undefined || startsFile && await wroteFiles(checkpoint);
     const isFree = mayReplace || await fileIdentity(checkpoint) === undefined;
-    if (isFree || file instanceof Error) return { place, file };
-    await abandon(file, place.path);
+    if (isFree || file instanceof Error) return { location, file };
+    await abandon(file, location.path);
   } catch (error) {
     if (!(error instanceof ListInUse) || database === undefined) throw error;
   }
-  const next = { ...place, path: `${database}.${number}.checkpoint` };
-  return await claimPlace(next, startsFile, number + 1);
+  const next = { ...location, path: `${database}.${number}.checkpoint` };
+  return await claimLocation(next, startsFile, number + 1);
 }
 
 /** Whether the scan of a checkpoint wrote files, whose lengths are in the checkpoint. */
@@ -219,7 +219,7 @@ async function abandon(claimed: DiskFile, path: string): Promise<void> {
  * @throws If the user requested the checkpoint, or another scan writes to it.
  */
 async function attempt<T>(
-  { path, named }: CheckpointPlace,
+  { path, named }: CheckpointLocation,
   open: () => Promise<T>,
 ): Promise<T | Error> {
   try {

@@ -153,9 +153,9 @@ export function checkMarks(
     const fault = markFault(marks[transport], passes[transport].sizes, transport);
     if (fault === undefined) continue;
     const { pass, position } = marks[transport];
-    const place = `${transport === "tcp" ? "T:" : ""}${pass}:${position}`;
+    const mark = `${transport === "tcp" ? "T:" : ""}${pass}:${position}`;
     const what = resumed === undefined ? "Cannot start" : `Cannot resume "${resumed}"`;
-    throw new InputError(`${what} from ${place}: ${fault}`);
+    throw new InputError(`${what} from ${mark}: ${fault}`);
   }
 }
 

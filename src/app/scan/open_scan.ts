@@ -73,7 +73,7 @@ export async function openSockets(
     };
     return { sockets, capacity };
   }
-  const needed = LEAST + outputs.length + 4 * databases.places.length;
+  const needed = LEAST + outputs.length + 4 * databases.locations.length;
   await requireDescriptors(targets, options, needed);
   const { protocols } = choice;
   const usesTcp = protocols.some(({ transport }) => transport === "tcp");
@@ -138,7 +138,7 @@ export async function openDatabases(
   signal: AbortSignal,
 ): Promise<ScanDatabases | undefined> {
   const { resumed, report, context: { warn } } = scan;
-  if (databases.places.length === 0) return undefined;
+  if (databases.locations.length === 0) return undefined;
   const loaded = await import("./scan_databases.ts");
   const stores = await loaded.ScanDatabases.open(databases, {
     spill: loaded.spillPath(files.outputs, scanId),
@@ -212,7 +212,7 @@ export async function recordStart(
 /** Opens outputs and checkpoint, for a new or a resumed scan. */
 async function openOutputsAndCheckpoint(
   scan: PreparedScan,
-  { outputs, checkpoint: place }: WritePlan,
+  { outputs, checkpoint: location }: WritePlan,
   { key, ...given }: Pick<OpenScanOptions, "state" | "stores" | "opened" | "signal"> & {
     readonly key: Uint8Array;
   },
@@ -243,7 +243,7 @@ async function openOutputsAndCheckpoint(
   const responders = append && isLaterStart ? await knownServers(outputs) : [];
   const configuration = () =>
     formatConfiguration(configurationOf(scan, scanId, optionsOf("scan"), responders));
-  return await openNewScan(openOptions, { place, append, responders, configuration });
+  return await openNewScan(openOptions, { location, append, responders, configuration });
 }
 
 /** The servers that an earlier run of this scan has written to the outputs. */

@@ -17,7 +17,7 @@ import type { OpenOutputsOptions } from "../outputs/open_outputs.ts";
 import { checkFilesApart, type WrittenFiles } from "../options/path_conflicts.ts";
 import { outputPaths, type OutputPlan, planOutputs } from "../outputs/plan_outputs.ts";
 import { ROW_ORDERS } from "../outputs/sorting_sink.ts";
-import { type CheckpointPlace, checkpointPlace } from "../resume/open_with_checkpoint.ts";
+import { type CheckpointLocation, chooseCheckpoint } from "../resume/open_with_checkpoint.ts";
 import { readResumed, type Resumed } from "../resume/read_resumed_scan.ts";
 import { type Configuration, fullPath } from "../resume/scan_configuration.ts";
 import { type Range, rangeOfOne } from "../../targets/ranges.ts";
@@ -65,7 +65,7 @@ export interface WritePlan {
   readonly databases: DatabasePlan;
   readonly files: WrittenFiles;
   /** The checkpoint of a new scan; `undefined`: none. */
-  readonly checkpoint: CheckpointPlace | undefined;
+  readonly checkpoint: CheckpointLocation | undefined;
   /** Whether the scan can be resumed after an interruption. */
   readonly resumable: boolean;
 }
@@ -73,7 +73,7 @@ export interface WritePlan {
 /** A scan that writes nothing: its rows go to its caller alone. */
 export const WRITES_NOTHING: WritePlan = {
   outputs: [],
-  databases: { places: [], downAfter: Infinity },
+  databases: { locations: [], downAfter: Infinity },
   files: { outputs: [] },
   checkpoint: undefined,
   resumable: false,
@@ -138,7 +138,7 @@ async function readNewOrResumed(
     );
   }
   const isNew = resumed === undefined && !isPassing;
-  const checkpoint = isNew ? checkpointPlace(files.checkpoint, files.outputs) : undefined;
+  const checkpoint = isNew ? chooseCheckpoint(files.checkpoint, files.outputs) : undefined;
   checkFilesApart("scan", { ...written, ...context, written: checkpointFiles(checkpoint) });
   return {
     request: {
@@ -155,9 +155,9 @@ async function readNewOrResumed(
 }
 
 /** The files of a checkpoint that no option names. */
-function checkpointFiles(place: CheckpointPlace | undefined): string[] {
-  if (place === undefined) return [];
-  return [...place.named ? [] : [place.path], writtenRowsPath(place.path)];
+function checkpointFiles(location: CheckpointLocation | undefined): string[] {
+  if (location === undefined) return [];
+  return [...location.named ? [] : [location.path], writtenRowsPath(location.path)];
 }
 
 /** The choice of a new or a resumed scan, which may be adaptive. */

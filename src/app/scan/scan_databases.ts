@@ -154,12 +154,12 @@ export class ScanDatabases implements AsyncDisposable {
     const fileChanges: FileChange[] = [];
     const kept = { ...scope, downAfter: plan.downAfter };
     try {
-      for (const [i, place] of plan.places.entries()) {
-        if (resumed) await checkThere(place);
+      for (const [i, location] of plan.locations.entries()) {
+        if (resumed) await checkThere(location);
         const open = resumed ? openExisting : openStore;
         await using opening = new AsyncDisposableStack();
         const database = opening.use(
-          await open(place, environment, {
+          await open(location, environment, {
             busyMs: BUSY_MS,
             textIndex: plan.textIndex,
             cancelled: signal,
@@ -179,7 +179,7 @@ export class ScanDatabases implements AsyncDisposable {
         sinks.push(new SpillingStore(new Store(database, undefined, kept), spilling));
         opening.move(); // the sink closes the database
         optedOut.push(...await reading(() => readOptOuts(database)));
-        fileChanges.push(await fileChangeOf(place));
+        fileChanges.push(await fileChangeOf(location));
       }
     } catch (error) {
       for (const sink of sinks) await sink[Symbol.asyncDispose]();
@@ -196,7 +196,7 @@ export class ScanDatabases implements AsyncDisposable {
   async check(): Promise<void> {
     for (const [i, fileChange] of this.fileChanges.entries()) {
       const change = await fileChange();
-      const { path } = this.plan.places[i];
+      const { path } = this.plan.locations[i];
       if (change !== undefined) throw new OutputLostError(`"${path}"`, change);
     }
   }
@@ -252,11 +252,15 @@ export class ScanDatabases implements AsyncDisposable {
 
   /** Records the end of the scan in one database, and downsamples its old observations. */
   async #endAt(i: number, row: ScanEndRow): Promise<void> {
-    const { plan: { places, keepMs }, options: { report, environment } } = this;
+    const { plan: { locations, keepMs }, options: { report, environment } } = this;
     const missed = await this.sinks[i].end(row);
-    if (missed > 0) report(`${places[i].path}: ${countOf(missed, "known server")} did not reply`);
+    if (missed > 0) {
+      report(`${locations[i].path}: ${countOf(missed, "known server")} did not reply`);
+    }
     if (keepMs === undefined) return;
-    report(prunedLine(await pruneOnce(places[i], { observations: keepMs }, environment, report)));
+    report(
+      prunedLine(await pruneOnce(locations[i], { observations: keepMs }, environment, report)),
+    );
   }
 
   /** Closes all databases of the scan. */

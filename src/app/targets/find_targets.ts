@@ -121,9 +121,9 @@ export async function findTargets(
   const found = await lookUp(wanted, async ({ name, port }) => {
     const { findService } = mayHaveService(port) ? lookups : {};
     return await lookUpName(name, { ...lookups, findService });
-  }, ({ name, place }, error) => {
+  }, ({ name, sourceLine }, error) => {
     if (!(error instanceof MissingName)) throw error;
-    if (!missing.has(name)) missing.set(name, located(place, error));
+    if (!missing.has(name)) missing.set(name, located(sourceLine, error));
   });
   const hasOthers = found.inclusions.length + known.length > 0;
   noteRefused(
@@ -160,8 +160,8 @@ export async function findExclusions(
       budget,
     ),
     async ({ name }) => ({ addresses: await resolve(name) }),
-    ({ place }, error) => {
-      throw error instanceof InputError ? located(place, error) : error;
+    ({ sourceLine }, error) => {
+      throw error instanceof InputError ? located(sourceLine, error) : error;
     },
   );
   return inclusions.map(({ range }) => unmapped(range));

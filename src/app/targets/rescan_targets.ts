@@ -27,7 +27,7 @@ import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { namesIn } from "../../targets/requested_names.ts";
 import type { NamedService } from "../../targets/srv.ts";
 import { brokenCellReporter } from "../databases/broken_cells.ts";
-import { namedPlace } from "../databases/select_servers.ts";
+import { namedLocation } from "../databases/select_servers.ts";
 import type { Shard } from "../../targets/parts.ts";
 import { readServerRows } from "./servers_in_files.ts";
 
@@ -54,19 +54,19 @@ export interface RescanServers {
 /**
  * Reads known servers from a database, and orders them by how overdue their next probe is.
  *
- * @param written The databases among the outputs. If `place` is one of them, its schema is
+ * @param written The databases among the outputs. If `location` is one of them, its schema is
  * upgraded; other databases are not changed.
  * @param report Receives a line for each cell that cannot be read.
  * @throws InputError when the database cannot be opened; StoreError when reading fails.
  */
 async function readKnown(
-  place: DatabaseLocation,
+  location: DatabaseLocation,
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
   report: (line: string) => void,
   allProtocols: readonly Protocol[],
 ): Promise<RescanServers> {
-  await using database = await openKnown(place, written, environment);
+  await using database = await openKnown(location, written, environment);
   return await withDatabaseErrors("read", database, async () => {
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);
@@ -92,12 +92,12 @@ async function readKnown(
 
 /** Opens a database that is read. If it is also written, its schema is upgraded. */
 async function openKnown(
-  place: DatabaseLocation,
+  location: DatabaseLocation,
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
 ): Promise<Database> {
-  const open = written.some(({ path }) => path === place.path) ? openStore : readStore;
-  return await open(place, environment);
+  const open = written.some(({ path }) => path === location.path) ? openStore : readStore;
+  return await open(location, environment);
 }
 
 /** The protocols of a row that this program supports. */
@@ -151,11 +151,11 @@ export async function knownToRescan(
       `Cannot use --rescan with --from: ${unstable}; --resume continues the scan in its own order`,
     );
   }
-  const place = parseDatabaseLocation(text) ?? namedPlace(text);
-  const known = await readKnown(place, written, environment, report, allProtocols);
+  const location = parseDatabaseLocation(text) ?? namedLocation(text);
+  const known = await readKnown(location, written, environment, report, allProtocols);
   if (known.servers.length > 0) return known;
   throw new InputError(
-    `Cannot rescan ${place.path}: there is no server in it${
+    `Cannot rescan ${location.path}: there is no server in it${
       known.optedOut.length > 0 ? " that has not opted out" : ""
     }`,
   );
@@ -174,14 +174,14 @@ export async function knownBefore(
   environment: ConnectionEnvironment,
   report: (line: string) => void,
 ): Promise<RescanServers> {
-  const place = parseDatabaseLocation(text);
-  const { servers, optedOut } = place === undefined
+  const location = parseDatabaseLocation(text);
+  const { servers, optedOut } = location === undefined
     ? { servers: await knownInFile(text, protocols, report), optedOut: [] }
-    : await knownIn(place, written, environment, report, protocols);
+    : await knownIn(location, written, environment, report, protocols);
   const names = sweptProtocols(protocols).map(({ name }) => name);
   const ipv4 = servers.filter(({ endpoint }) => family(endpoint.address) === 4);
   const usable = ipv4.filter(({ protocols }) => names.some((name) => protocols.includes(name)));
-  const path = place?.path ?? text;
+  const path = location?.path ?? text;
   if (usable.length === 0) {
     throw new InputError(
       `Cannot use --known ${path}: ` +
@@ -200,13 +200,13 @@ export async function knownBefore(
 
 /** The servers of a database, in no order. */
 async function knownIn(
-  place: DatabaseLocation,
+  location: DatabaseLocation,
   written: readonly DatabaseLocation[],
   environment: ConnectionEnvironment,
   report: (line: string) => void,
   allProtocols: readonly Protocol[],
 ): Promise<RescanServers> {
-  await using database = await openKnown(place, written, environment);
+  await using database = await openKnown(location, written, environment);
   return await withDatabaseErrors("read", database, async () => {
     const optedOut = await readOptOuts(database);
     const optedOutSet = new AddressSet(optedOut);

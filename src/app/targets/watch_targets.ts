@@ -224,7 +224,7 @@ function knownState(
 /** A host to watch, and the line of the file that names it. */
 interface NamedHost {
   readonly host: string;
-  readonly place?: string;
+  readonly sourceLine?: string;
 }
 
 /** Adds the servers of hosts, and returns the errors of names that cannot be used. */
@@ -245,8 +245,8 @@ async function addHosts(
       const { reason } = result;
       // one name's DNS records do not end the watch of other servers
       if (reason instanceof RefusedName) refused.push(reason);
-      else if (reason instanceof MissingName) missing.push(located(hosts[i].place, reason));
-      else throw reason instanceof InputError ? located(hosts[i].place, reason) : reason;
+      else if (reason instanceof MissingName) missing.push(located(hosts[i].sourceLine, reason));
+      else throw reason instanceof InputError ? located(hosts[i].sourceLine, reason) : reason;
       continue;
     }
     const { endpoints, name } = result.value;
@@ -269,7 +269,7 @@ async function readWord(
   const source = word === "-" ? "standard input" : word;
   const readText = (line: string, number: number) => {
     for (const { word: host } of splitWords(line)) {
-      hosts.push({ host, place: `${source}:${number}` });
+      hosts.push({ host, sourceLine: `${source}:${number}` });
     }
   };
   const addUnknown: AddServer = (endpoint, name, _known, requestedAs) =>

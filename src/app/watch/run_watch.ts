@@ -161,7 +161,7 @@ function startActivities(
   setup: OwnSetup,
   reportEvent: (event: WatchEvent) => void,
 ): Promise<void>[] {
-  const { servers, databases: { places }, options, network: { clock }, context } = watch;
+  const { servers, databases: { locations }, options, network: { clock }, context } = watch;
   const { signal } = setup;
   const report = reporterOf(watch);
   const names = movedNames(watch, polling, signal);
@@ -174,8 +174,8 @@ function startActivities(
     }),
     polling.sockets.listen(),
     names.follow(servers),
-    keepRolledUp(places, environment, signal, report, clock),
-    keepPruned(places, options.keep, environment, signal, report, clock),
+    keepRolledUp(locations, environment, signal, report, clock),
+    keepPruned(locations, options.keep, environment, signal, report, clock),
   ];
 }
 
@@ -186,7 +186,7 @@ function openHook(
 ): Promise<Webhook> {
   return openWebhook(webhook, {
     scanId,
-    places: databases.places,
+    locations: databases.locations,
     openFirstAgain: () => databases.openFirstAgain(),
     shown: (record) => names ? record : withoutPlayers(record, allProtocols),
   }, context.note);
@@ -351,6 +351,6 @@ function pollingSetup(
 function attachedTo(
   { databases, options: { names } }: PreparedWatch,
 ): "icons" | "all" | undefined {
-  if (databases.places.length === 0) return undefined;
+  if (databases.locations.length === 0) return undefined;
   return names ? "all" : "icons";
 }

@@ -46,7 +46,7 @@ const FEED_BUSY_MS = 3000;
  */
 async function openFree(
   open: typeof openExisting | typeof openStore,
-  place: DatabaseLocation,
+  location: DatabaseLocation,
   { warn, listenForInterrupt }: DatabaseContext,
   options: OpenOptions,
 ): Promise<Database> {
@@ -54,7 +54,7 @@ async function openFree(
   const { signal } = interrupt;
   const lockWait = { signal, report: (line: string) => warn(`blocksweep: ${line}`) };
   try {
-    return await open(place, connectionEnvironment(warn), { ...options, lockWait });
+    return await open(location, connectionEnvironment(warn), { ...options, lockWait });
   } catch (error) {
     throw signal.aborted ? new Interrupted() : error;
   }
@@ -92,7 +92,7 @@ export class WatchDatabases implements AsyncDisposable {
 
   private constructor(
     /** Paths or URLs of the databases; the watched ones come first. */
-    readonly places: readonly DatabaseLocation[],
+    readonly locations: readonly DatabaseLocation[],
     /** Number of watched databases. */
     private readonly watched: number,
     private readonly rules: WatchRules,
@@ -155,11 +155,11 @@ export class WatchDatabases implements AsyncDisposable {
       );
     }
     const texts = [...new Set([...words, ...outputs])];
-    const places = texts.map((text) => parseDatabaseLocation(text)!);
+    const locations = texts.map((text) => parseDatabaseLocation(text)!);
     await using stack = new AsyncDisposableStack();
-    const lists = stack.use(new WatchDatabases(places, words.length, rules, context, options));
-    for (const place of places.slice(0, words.length)) {
-      await lists.#add(place, await openFree(openExisting, place, context, options));
+    const lists = stack.use(new WatchDatabases(locations, words.length, rules, context, options));
+    for (const location of locations.slice(0, words.length)) {
+      await lists.#add(location, await openFree(openExisting, location, context, options));
     }
     stack.move();
     return lists;
@@ -171,15 +171,15 @@ export class WatchDatabases implements AsyncDisposable {
    * @throws InputError for the first that cannot be used.
    */
   async openOutputs(): Promise<void> {
-    for (const place of this.places.slice(this.watched)) {
-      await this.#add(place, await openFree(openStore, place, this.context, this.options));
+    for (const location of this.locations.slice(this.watched)) {
+      await this.#add(location, await openFree(openStore, location, this.context, this.options));
     }
   }
 
   /** Takes ownership of an open database. */
-  async #add(place: DatabaseLocation, database: Database): Promise<void> {
+  async #add(location: DatabaseLocation, database: Database): Promise<void> {
     this.#all.push(database);
-    const fileChange = await fileChangeOf(place);
+    const fileChange = await fileChangeOf(location);
     this.#fileChanges.push(fileChange);
     const writing = <T>(work: () => Promise<T>) =>
       withDatabaseErrors("write to", database, async () => {
@@ -212,7 +212,7 @@ export class WatchDatabases implements AsyncDisposable {
 
   /** Opens the first database over another connection; `undefined`: the watch has none. */
   async openFirstAgain(): Promise<Database | undefined> {
-    const [first] = this.places;
+    const [first] = this.locations;
     return first && await openFree(openExisting, first, this.context, { busyMs: FEED_BUSY_MS });
   }
 

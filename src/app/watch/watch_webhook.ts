@@ -89,7 +89,7 @@ export interface WebhookWatch {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
   /** Its databases: the default spool file is beside the first one that is a file. */
-  readonly places: readonly DatabaseLocation[];
+  readonly locations: readonly DatabaseLocation[];
   /** Opens the first database over another connection; `undefined`: the watch has none. */
   readonly openFirstAgain: () => Promise<Database | undefined>;
   /** Returns a server's record as it may be sent. */
@@ -115,7 +115,7 @@ export async function openWebhook(
     );
   }
   const spool = path === undefined
-    ? await openUsual(usualSpool(watch.places), watch.places.length > 0, warn)
+    ? await openUsual(usualSpool(watch.locations), watch.locations.length > 0, warn)
     : await openSpool(userPath(path), warn);
   try {
     const feed = await openFeed({ receiver, ...options }, watch, warn);
@@ -168,8 +168,8 @@ function webhookHash(text: string, salt: string): string {
 }
 
 /** The default spool file, as an absolute path: a task changes the current folder. */
-export function usualSpool(places: readonly DatabaseLocation[]): string {
-  const file = places.find(({ postgres }) => postgres === undefined)?.file;
+export function usualSpool(locations: readonly DatabaseLocation[]): string {
+  const file = locations.find(({ postgres }) => postgres === undefined)?.file;
   return file === undefined ? configurationPath("webhook.spool") : `${userPath(file)}.webhook`;
 }
 
@@ -224,11 +224,11 @@ function requireFile(path: string): void {
 export function webhookSummary(hook: Webhook): string {
   const { delivered, waiting, waitingInSpool, lost, recovered, path } = hook;
   const before = recovered === 0 ? "" : ` and ${withCommas(recovered)} of an earlier watch`;
-  const places = [
+  const locations = [
     ...waiting > waitingInSpool ? ["the database"] : [],
     ...waitingInSpool > 0 ? [`"${path}"`] : [],
   ];
-  const where = places.length === 0 ? "" : ` in ${places.join(" and ")}`;
+  const where = locations.length === 0 ? "" : ` in ${locations.join(" and ")}`;
   return `${before}; webhook: ${withCommas(delivered)} delivered, ${
     withCommas(waiting)
   } waiting${where}, ` +

@@ -51,8 +51,8 @@ export async function collect(
 ): Promise<void> {
   const { output, once, campaign, downAfter, keep, everyMs, ...rest } = options;
   const { warn: report, onRound } = context;
-  const place = output === undefined ? undefined : parseDatabaseLocation(output);
-  if (place === undefined) {
+  const location = output === undefined ? undefined : parseDatabaseLocation(output);
+  if (location === undefined) {
     throw new InputError(
       output === undefined
         ? "Cannot collect: name a database with -o, for example -o servers.db or -o postgres://HOST/NAME"
@@ -61,7 +61,7 @@ export async function collect(
   }
   await using opened = new AsyncDisposableStack();
   // Without NATS, or without the campaign, no file is left behind.
-  const broker = opened.use(await connectBroker(rest, `blocksweep collector of ${place.path}`));
+  const broker = opened.use(await connectBroker(rest, `blocksweep collector of ${location.path}`));
   await checkTopology(broker);
   const control = opened.use(await Control.open(broker, (line) => report(`blocksweep: ${line}`)));
   if (campaign !== undefined && !control.campaigns().has(campaign)) {
@@ -72,14 +72,14 @@ export async function collect(
   const environment = connectionEnvironment(report);
   const { textIndex, partitionByMonth } = rest;
   const database = opened.use(
-    await openStore(place, environment, { busyMs: BUSY_MS, textIndex, partitionByMonth }),
+    await openStore(location, environment, { busyMs: BUSY_MS, textIndex, partitionByMonth }),
   );
   const identity = await withDatabaseErrors(
     "read",
     database,
     () => readCollectorIdentity(database),
   );
-  const fileChange = await fileChangeOf(place);
+  const fileChange = await fileChangeOf(location);
   const clock = systemClock;
   const leases = opened.use(new LeaseWatch(broker, clock, report));
   const patient = new PatientDatabase({
@@ -102,9 +102,9 @@ export async function collect(
     optOuts: { listed, note: (address, source) => optOuts.note(address, source) },
     async onFinished() {
       if (keep === undefined) return;
-      report(prunedLine(await pruneOnce(place, { observations: keep }, environment, report)));
+      report(prunedLine(await pruneOnce(location, { observations: keep }, environment, report)));
     },
   });
-  report(`collects results from ${broker.place} into ${place.path}`);
+  report(`collects results from ${broker.urls} into ${location.path}`);
   await collector.run({ isEmpty: once, campaign });
 }

@@ -117,14 +117,14 @@ export class Collector {
     const { broker, clock, signal, report } = this.options;
     try {
       const result = await work();
-      if (this.#isFailing) report(`blocksweep: NATS at ${broker.place} replies again`);
+      if (this.#isFailing) report(`blocksweep: NATS at ${broker.urls} replies again`);
       this.#isFailing = false;
       return result;
     } catch (error) {
       if (!isBrokerFailure(error)) throw error;
       if (isMissingConsumer(error)) this.#consumer = undefined;
       // While a cluster elects a leader, requests fail for some seconds.
-      if (!this.#isFailing) report(`blocksweep: ${brokerError(error, broker.place).message}`);
+      if (!this.#isFailing) report(`blocksweep: ${brokerError(error, broker.urls).message}`);
       this.#isFailing = true;
       await sleep(clock, PAUSE_MS, signal);
       return undefined;

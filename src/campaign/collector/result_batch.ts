@@ -70,16 +70,16 @@ export class ResultBatch {
     const { campaign: name, part, kind } = subject;
     const campaign = await this.find(name);
     if (campaign === "unusable") return await this.leave(name, msg);
-    const place = `campaign ${name}, part ${part}`;
-    if (campaign === "unknown") return this.#refuse(msg, `${place}: there is no such campaign`);
-    if (part > campaign.spec.parts) return this.#refuse(msg, `${place}: there is no such part`);
+    const partName = `campaign ${name}, part ${part}`;
+    if (campaign === "unknown") return this.#refuse(msg, `${partName}: there is no such campaign`);
+    if (part > campaign.spec.parts) return this.#refuse(msg, `${partName}: there is no such part`);
     try {
       const { trouble, ...news } = newsOf(campaign, part, kind, msg);
-      if (trouble !== undefined) this.report(`blocksweep: ${place}: ${trouble}`);
+      if (trouble !== undefined) this.report(`blocksweep: ${partName}: ${trouble}`);
       this.#append(campaign, msg, news);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
-      this.#refuse(msg, `${place}: ignored how it ended: ${error.message}`);
+      this.#refuse(msg, `${partName}: ignored how it ended: ${error.message}`);
     }
   }
 

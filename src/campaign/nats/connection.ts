@@ -44,7 +44,7 @@ export interface Broker extends AsyncDisposable {
   /** The modules of the client. */
   readonly client: NatsClient;
   /** The URLs of the servers without secrets, for messages. */
-  readonly place: string;
+  readonly urls: string;
   /** Opens a bucket of keys, which has to exist. Reads are answered by the leader of the bucket. */
   bucket(name: string): Promise<KV>;
   /** Opens a store of objects, which has to exist. */
@@ -86,16 +86,16 @@ export async function connectBroker(options: NatsOptions, name: string): Promise
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
   }).catch((error) => {
-    throw connectError(error, location.place);
+    throw connectError(error, location.shownUrls);
   });
-  return await withJetStream(client, connection, location.place);
+  return await withJetStream(client, connection, location.shownUrls);
 }
 
 /** Checks that the account has JetStream. */
 async function withJetStream(
   client: NatsClient,
   connection: NatsConnection,
-  place: string,
+  urls: string,
 ): Promise<Broker> {
   try {
     const jsm = await client.jetstreamManager(connection);
@@ -106,14 +106,14 @@ async function withJetStream(
       connection,
       jsm,
       js,
-      place,
+      urls,
       bucket: (name) => buckets.open(name),
       objects: (name) => stores.open(name),
       [Symbol.asyncDispose]: () => disconnect(connection),
     };
   } catch (error) {
     await connection.close();
-    throw brokerError(error, place);
+    throw brokerError(error, urls);
   }
 }
 
@@ -139,13 +139,13 @@ function inboxOf({ inbox }: NatsLocation, access?: Authenticator): { inboxPrefix
 
 async function readAccess(
   client: NatsClient,
-  { user, password, token, place }: NatsLocation,
+  { user, password, token, shownUrls: urls }: NatsLocation,
   { natsCreds, natsNkey }: NatsOptions,
 ): Promise<Authenticator | undefined> {
   const given = [user ?? token, natsCreds, natsNkey].filter((one) => one !== undefined);
   if (given.length > 1) {
     throw new InputError(
-      `Cannot connect to NATS at "${place}": give only one of a user in the URL, --nats-creds and --nats-nkey`,
+      `Cannot connect to NATS at "${urls}": give only one of a user in the URL, --nats-creds and --nats-nkey`,
     );
   }
   if (natsCreds !== undefined) return await readCredentials(client, natsCreds);

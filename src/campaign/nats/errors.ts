@@ -57,9 +57,9 @@ export function isMissedHeartbeat(error: unknown): boolean {
 }
 
 /** The error of a first connection that failed. */
-export function connectError(error: unknown, place: string): Error {
+export function connectError(error: unknown, urls: string): Error {
   if (error instanceof Deno.errors.NotCapable) return error;
-  return new InputError(`Cannot connect to NATS at "${place}": ${connectReason(error as Error)}`);
+  return new InputError(`Cannot connect to NATS at "${urls}": ${connectReason(error as Error)}`);
 }
 
 function connectReason({ name, message }: Error): string {
@@ -91,9 +91,9 @@ function connectReason({ name, message }: Error): string {
 export class BrokerError extends InputError {}
 
 /** The error of a request to JetStream, for a user. */
-export function brokerError(error: unknown, place: string): Error {
+export function brokerError(error: unknown, urls: string): Error {
   if (error instanceof Deno.errors.NotCapable || error instanceof InputError) return error;
-  return new BrokerError(`Cannot use NATS at "${place}": ${brokerReason(error as Error)}`);
+  return new BrokerError(`Cannot use NATS at "${urls}": ${brokerReason(error as Error)}`);
 }
 
 function brokerReason(error: Error): string {

@@ -21,7 +21,7 @@ export interface NatsLocation {
   /** The prefix of inboxes of the user: `_INBOX.USER`, if the name can be a part of a subject. */
   readonly inbox: string | undefined;
   /** The URLs without secrets, for messages. */
-  readonly place: string;
+  readonly shownUrls: string;
 }
 
 /** The port of NATS. */
@@ -40,18 +40,18 @@ const BETWEEN_URLS = /,(?=\s*[a-z]+:\/\/)/i;
  * import { parseNatsUrls } from "./nats_url.ts";
  * import { assertEquals } from "@std/assert";
  *
- * const { servers, place } = parseNatsUrls("nats://ann:secret@10.0.0.1,nats://10.0.0.2:4333");
+ * const { servers, shownUrls } = parseNatsUrls("nats://ann:secret@10.0.0.1,nats://10.0.0.2:4333");
  * assertEquals(servers, ["10.0.0.1:4222", "10.0.0.2:4333"]);
- * assertEquals(place, "nats://ann@10.0.0.1,nats://10.0.0.2:4333");
+ * assertEquals(shownUrls, "nats://ann@10.0.0.1,nats://10.0.0.2:4333");
  * ```
  */
 export function parseNatsUrls(text: string): NatsLocation {
   const urls = text.split(BETWEEN_URLS).map((part) => parseUrl(part.trim()));
   const access = new Set(urls.map(userinfo).filter((one) => one !== ""));
-  const place = urls.map(placeOf).join(",");
+  const shownUrls = urls.map(shownUrl).join(",");
   if (access.size > 1) {
     throw new InputError(
-      `Invalid URLs of NATS "${place}": their users and passwords must be equal`,
+      `Invalid URLs of NATS "${shownUrls}": their users and passwords must be equal`,
     );
   }
   const { username, password } = urls.find((url) => userinfo(url) !== "") ?? urls[0];
@@ -64,7 +64,7 @@ export function parseNatsUrls(text: string): NatsLocation {
     password: user === undefined ? undefined : decodeURIComponent(password),
     token: isToken ? decodeURIComponent(username) : undefined,
     inbox: user !== undefined && /^[\w-]+$/.test(user) ? `_INBOX.${user}` : undefined,
-    place,
+    shownUrls,
   };
 }
 
@@ -73,7 +73,7 @@ function userinfo({ username, password }: URL): string {
 }
 
 /** The URL without a token or password. */
-function placeOf({ protocol, username, password, host }: URL): string {
+function shownUrl({ protocol, username, password, host }: URL): string {
   const user = username !== "" && password !== "" ? `${username}@` : "";
   return `${protocol}//${user}${host}`;
 }

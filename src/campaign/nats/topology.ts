@@ -132,7 +132,7 @@ export async function checkTopology(broker: Broker): Promise<void> {
     const found = await configOf(broker, stream.name);
     if (found === undefined) {
       throw new NoCampaignsError(
-        `There are no campaigns on NATS at "${broker.place}": submit a campaign first`,
+        `There are no campaigns on NATS at "${broker.urls}": submit a campaign first`,
       );
     }
     checkOwn(broker, stream, found);
@@ -144,7 +144,7 @@ async function configOf(broker: Broker, name: string): Promise<StreamConfig | un
     return (await broker.jsm.streams.info(name)).config;
   } catch (error) {
     if (isMissingStream(error)) return undefined;
-    throw brokerError(error, broker.place);
+    throw brokerError(error, broker.urls);
   }
 }
 
@@ -154,17 +154,17 @@ async function create(broker: Broker, stream: OwnStream): Promise<StreamConfig> 
   } catch (error) {
     // Another submitter creates streams at the same time, with other limits.
     const found = isOtherConfiguration(error) ? await configOf(broker, stream.name) : undefined;
-    if (found === undefined) throw brokerError(error, broker.place);
+    if (found === undefined) throw brokerError(error, broker.urls);
     return found;
   }
 }
 
-function checkOwn({ place }: Broker, own: OwnStream, found: StreamConfig): void {
+function checkOwn({ urls }: Broker, own: OwnStream, found: StreamConfig): void {
   for (const field of OWN_FIELDS) {
     const [is, wanted] = [`${found[field] ?? false}`, `${own[field]}`];
     if (is === wanted) continue;
     throw new InputError(
-      `Cannot use NATS at "${place}": the stream ${own.name} is not one of blocksweep: ` +
+      `Cannot use NATS at "${urls}": the stream ${own.name} is not one of blocksweep: ` +
         `its ${field} is "${is}", and must be "${wanted}"`,
     );
   }
@@ -225,6 +225,6 @@ async function ensureConsumer(
   try {
     await broker.jsm.consumers.add(stream, { ...config, ack_policy: "explicit", max_deliver: -1 });
   } catch (error) {
-    throw brokerError(error, broker.place);
+    throw brokerError(error, broker.urls);
   }
 }

@@ -98,7 +98,7 @@ export class StatusReader {
       }));
       return { at: now, campaigns, workers, ...await this.#readResults() };
     } catch (error) {
-      throw brokerError(error, this.broker.place);
+      throw brokerError(error, this.broker.urls);
     }
   }
 

@@ -25,7 +25,7 @@ const HEAD_BYTES = 1024;
 
 /** The parts of a {@linkcode Publisher}. */
 export interface PublisherOptions {
-  readonly broker: Pick<Broker, "js" | "connection" | "place">;
+  readonly broker: Pick<Broker, "js" | "connection" | "urls">;
   readonly campaign: string;
   readonly part: number;
   /** The identity of this hold of the part, which begins the identities of its messages. */
@@ -91,7 +91,7 @@ export class Publisher {
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) throw error;
         this.#isBlocked = true;
-        onBlocked(brokerError(error, broker.place).message, isFullStream(error));
+        onBlocked(brokerError(error, broker.urls).message, isFullStream(error));
       }
       await sleep(clock, pause, signal);
       if (signal.aborted) throw endOf(signal);

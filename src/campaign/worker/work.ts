@@ -116,9 +116,9 @@ function hostName(): { readonly host?: string } {
 async function reportConnection(broker: Broker, report: (line: string) => void): Promise<void> {
   for await (const { type } of broker.connection.status()) {
     if (type === "disconnect") {
-      report(`blocksweep: NATS at ${broker.place} is not reachable; all parts wait`);
+      report(`blocksweep: NATS at ${broker.urls} is not reachable; all parts wait`);
     } else if (type === "reconnect") {
-      report(`blocksweep: NATS at ${broker.place} is reachable again`);
+      report(`blocksweep: NATS at ${broker.urls} is reachable again`);
     }
   }
 }

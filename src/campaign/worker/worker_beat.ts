@@ -59,7 +59,7 @@ export class WorkerBeat implements AsyncDisposable {
    * @throws InputError when the clock of this machine is wrong, or the server does not reply.
    */
   static async start(
-    broker: Pick<Broker, "bucket" | "place">,
+    broker: Pick<Broker, "bucket" | "urls">,
     options: WorkerBeatOptions,
   ): Promise<WorkerBeat> {
     try {
@@ -68,7 +68,7 @@ export class WorkerBeat implements AsyncDisposable {
       if (!isRight(offsetMs)) throw new InputError(`Cannot work: ${clockText(offsetMs)}`);
       return new WorkerBeat(bucket, options, offsetMs);
     } catch (error) {
-      throw brokerError(error, broker.place);
+      throw brokerError(error, broker.urls);
     }
   }
 

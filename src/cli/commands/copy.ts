@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { brokenCellReporter, namedPlace } from "../../app/databases/mod.ts";
+import { brokenCellReporter, namedLocation } from "../../app/databases/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
 import { EXIT, onInterrupt } from "../../app/mod.ts";
 import { type PrintedColumn, tableLines } from "../../app/outputs/mod.ts";
@@ -24,7 +24,7 @@ export async function runCopy(call: CommandCall): Promise<number> {
       "Cannot copy: name two databases, for example blocksweep copy old.db servers.db",
     );
   }
-  const [source, target] = [namedPlace(from), namedPlace(to)];
+  const [source, target] = [namedLocation(from), namedLocation(to)];
   const environment = connectionEnvironment(reportLine);
   const report = (line: string) => quiet ? undefined : reportLine(line);
   // The source is opened first: if it cannot be read, no target is created.

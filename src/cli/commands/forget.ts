@@ -9,7 +9,7 @@ import {
   findServersToForget,
   forgetServers,
   type ForgottenInFile,
-  namedPlace,
+  namedLocation,
   undoForget,
 } from "../../app/databases/mod.ts";
 import { EXIT } from "../../app/mod.ts";
@@ -25,18 +25,18 @@ import { printResult } from "../term/json_results.ts";
 export async function runForget(call: CommandCall): Promise<number> {
   const { words: [word, ...names], options } = readCommandLine("forget", call);
   const { optedOut, undo, dryRun, webhookSpool: spool } = options;
-  const place = namedPlace(word);
+  const location = namedLocation(word);
   if (names.length === 0 && !optedOut) {
     throw new InputError("Cannot forget: name servers after the database, or use --opted-out");
   }
   if (undo && (optedOut || dryRun)) {
     throw new InputError(`Cannot use --undo with --${optedOut ? "opted-out" : "dry-run"}`);
   }
-  await using database = await openExisting(place, connectionEnvironment(reportLine));
+  await using database = await openExisting(location, connectionEnvironment(reportLine));
   return await withDatabaseErrors("write to", database, async () => {
     if (undo) return await undoAll(database, names, options);
     const servers = await findServersToForget(database, { names, optedOut });
-    const files = await forgetServers(database, servers, { place, spool, dryRun });
+    const files = await forgetServers(database, servers, { location, spool, dryRun });
     await showServers(servers, options);
     return showFiles(database, servers, files, options);
   });

@@ -17,7 +17,7 @@ import {
   withDatabaseErrors,
 } from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
-import { fileChangeOf, findServer, namedPlace, openNamed } from "../../app/databases/mod.ts";
+import { fileChangeOf, findServer, namedLocation, openNamed } from "../../app/databases/mod.ts";
 import { EXIT } from "../../app/mod.ts";
 import { playersText, type PrintedColumn, tableLines } from "../../app/outputs/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
@@ -26,18 +26,18 @@ import { print, printLines, reportLine } from "../term/console.ts";
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(call: CommandCall): Promise<number> {
-  const { words: [place, server], options } = readCommandLine("history", call);
+  const { words: [word, server], options } = readCommandLine("history", call);
   const { limit, json, events, follow, after } = options;
   const option = follow ? "--follow" : "--after";
   if (!events && (follow || after !== undefined)) {
     throw new InputError(`Cannot use ${option} without --events: observations are not followed`);
   }
-  await using database = await openNamed(place, connectionEnvironment(reportLine));
+  await using database = await openNamed(word, connectionEnvironment(reportLine));
   if (events) {
     const { id } = server === undefined
       ? { id: undefined }
       : await withDatabaseErrors("read", database, () => findServer(database, server));
-    const fileChange = await fileChangeOf(namedPlace(place));
+    const fileChange = await fileChangeOf(namedLocation(word));
     return await showEvents(database, { server: id, limit, after, follow, fileChange, json });
   }
   const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {

@@ -29,7 +29,7 @@ import {
   serviceFinder,
 } from "../../app/names/mod.ts";
 import { openRowFile, stored, tagTexts } from "../../app/targets/mod.ts";
-import { namedPlace } from "../../app/databases/mod.ts";
+import { namedLocation } from "../../app/databases/mod.ts";
 import { parseAddress } from "../../core/address.ts";
 import type { Database } from "../../store/database/database.ts";
 import { isTag } from "../../store/rows/server_tags.ts";
@@ -55,7 +55,7 @@ export async function runImport(call: CommandCall): Promise<number> {
     call,
   );
   const { port, quiet, json, allProtocols, tag, columns, ...tables } = options;
-  const place = namedPlace(word);
+  const location = namedLocation(word);
   if (paths.length === 0) {
     throw new InputError(
       "Cannot import: name files after the database, or - for standard input",
@@ -68,7 +68,7 @@ export async function runImport(call: CommandCall): Promise<number> {
   // one.
   const open = async () =>
     database ??= stack.use(
-      await openStore(place, connectionEnvironment(reportLine), tables),
+      await openStore(location, connectionEnvironment(reportLine), tables),
     );
   for (const [i, file] of files.entries()) {
     const imported = await importFile(open, file, paths[i], { port, allProtocols, tag, columns });

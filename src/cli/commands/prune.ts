@@ -6,7 +6,7 @@
 import { InputError } from "../../core/errors.ts";
 import { openExisting } from "../../store/mod.ts";
 import { EXIT } from "../../app/mod.ts";
-import { namedPlace, prunedLine, pruneOnce } from "../../app/databases/mod.ts";
+import { namedLocation, prunedLine, pruneOnce } from "../../app/databases/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { reportLine } from "../term/console.ts";
@@ -16,7 +16,7 @@ import { printResult } from "../term/json_results.ts";
 export async function runPrune(call: CommandCall): Promise<number> {
   const { words: [word], options } = readCommandLine("prune", call);
   const { observations, events, replies, players, textIndex, quiet, json } = options;
-  const place = namedPlace(word);
+  const location = namedLocation(word);
   const retention = { observations, events, replies, players };
   if (Object.values(retention).every((keepMs) => keepMs === undefined)) {
     throw new InputError(
@@ -25,15 +25,15 @@ export async function runPrune(call: CommandCall): Promise<number> {
   }
   const environment = connectionEnvironment(reportLine);
   if (textIndex) {
-    await (await openExisting(place, environment, { textIndex }))[Symbol.asyncDispose]();
+    await (await openExisting(location, environment, { textIndex }))[Symbol.asyncDispose]();
   }
-  const pruned = await pruneOnce(place, retention, environment, reportLine);
+  const pruned = await pruneOnce(location, retention, environment, reportLine);
   if (json) {
     const { name: _, ...counts } = pruned;
     const numbers = Object.fromEntries(
       Object.entries(counts).map(([table, count]) => [table, count ?? null]),
     ) as Record<keyof typeof counts, number | null>;
-    await printResult("prune", { database: place.path, ...numbers });
+    await printResult("prune", { database: location.path, ...numbers });
   } else if (!quiet) reportLine(prunedLine(pruned));
   return EXIT.done;
 }

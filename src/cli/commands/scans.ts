@@ -24,8 +24,8 @@ import { outputColumns, print, printLines, reportLine } from "../term/console.ts
 
 /** Runs `scans`; returns the exit code. */
 export async function runScans(call: CommandCall): Promise<number> {
-  const { words: [place], options: { limit, json } } = readCommandLine("scans", call);
-  await using database = await openNamed(place, connectionEnvironment(reportLine));
+  const { words: [word], options: { limit, json } } = readCommandLine("scans", call);
+  await using database = await openNamed(word, connectionEnvironment(reportLine));
   const { scans, all } = await withDatabaseErrors("read", database, async () => {
     const scans = await newestScans(database, limit);
     return { scans, all: scans.length < limit ? scans.length : await countScans(database) };

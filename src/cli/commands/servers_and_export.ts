@@ -10,7 +10,7 @@ import type { WholeFile } from "../../sinks/whole_files.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { withDatabaseErrors } from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
-import { placeLookup, readGeoipFiles } from "../../app/geoip/mod.ts";
+import { readGeoipFiles, readGeoipLookup } from "../../app/geoip/mod.ts";
 import { EXIT } from "../../app/mod.ts";
 import {
   findServer,
@@ -31,7 +31,7 @@ import {
   SoftwareTally,
   whileRead,
 } from "../../app/outputs/mod.ts";
-import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
+import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 
@@ -43,8 +43,8 @@ const OVERLAP_MS = 3 * 60_000;
 
 /** Runs `servers`; returns the exit code. */
 export async function runServers(call: CommandCall): Promise<number> {
-  const { words: [place], options } = readCommandLine("servers", call);
-  return await show(place, {
+  const { words: [word], options } = readCommandLine("servers", call);
+  return await show(word, {
     ...options,
     format: formatWithJson(options),
     output: [],
@@ -54,9 +54,9 @@ export async function runServers(call: CommandCall): Promise<number> {
 
 /** Runs `export`; returns the exit code. */
 export async function runExport(call: CommandCall): Promise<number> {
-  const { words: [place], options } = readCommandLine("export", call);
+  const { words: [word], options } = readCommandLine("export", call);
   const { sort = options.since === undefined ? "address" : "changed" } = options;
-  return await show(place, { ...options, sort });
+  return await show(word, { ...options, sort });
 }
 
 /** The values of the options of both commands. */
@@ -76,8 +76,8 @@ async function show(
   const now = Date.now();
   const filters = serverSelectionOf(options, now);
   const geoip = await readGeoipFiles(options.geoip);
-  const places = await placeLookup(geoip.files);
-  const added = { hasPlaces: geoip.files.length > 0, hasTags: options.tag.length > 0 };
+  const geoipOf = await readGeoipLookup(geoip.files);
+  const added = { hasGeoip: geoip.files.length > 0, hasTags: options.tag.length > 0 };
   const kind = rowKind(options.fields ?? [], added, now);
   const plans = planOutputs(options, outputColumns(), kind);
   refuseDatabases(options.output, "export to");
@@ -105,7 +105,7 @@ async function show(
           selection,
           [...sinks, tally],
           reportLine,
-          places,
+          geoipOf,
         )
       ),
   );
@@ -122,19 +122,19 @@ async function show(
   return EXIT.done;
 }
 
-/** The columns of rows: with `--geoip`, those of places after the others; with `--tag`, tags in the table. */
+/** The columns of rows: with `--geoip`, country and operator after the others; with `--tag`, tags in the table. */
 function rowKind(
   chosen: readonly Field[],
-  added: { readonly hasPlaces: boolean; readonly hasTags: boolean },
+  added: { readonly hasGeoip: boolean; readonly hasTags: boolean },
   now: number,
 ): RowKind {
-  const { hasPlaces } = added;
-  const unknown = hasPlaces ? undefined : chosen.find((one) => PLACE_FIELDS.includes(one));
+  const { hasGeoip } = added;
+  const unknown = hasGeoip ? undefined : chosen.find((one) => GEOIP_FIELDS.includes(one));
   if (unknown !== undefined) {
     throw new InputError(`Cannot write column "${unknown.name}" without --geoip FILE.mmdb`);
   }
   return {
-    columns: hasPlaces ? [...STORED_FIELDS, ...PLACE_FIELDS] : STORED_FIELDS,
+    columns: hasGeoip ? [...STORED_FIELDS, ...GEOIP_FIELDS] : STORED_FIELDS,
     table: (space) => storedServersTable(now, space, added),
   };
 }

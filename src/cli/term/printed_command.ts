@@ -23,9 +23,9 @@ export function scanCommand({ words, given }: GivenOptions): string {
 
 /** Notes on passwords of databases: a printed command has none. */
 export function passwordNotes(
-  places: readonly Pick<DatabaseLocation, "path" | "postgres">[],
+  locations: readonly Pick<DatabaseLocation, "path" | "postgres">[],
 ): string[] {
-  return places.filter(({ postgres }) => postgres?.password !== undefined).map(({ path }) =>
+  return locations.filter(({ postgres }) => postgres?.password !== undefined).map(({ path }) =>
     `the password of ${path} is not stored: give it in PGPASSWORD or ~/.pgpass`
   );
 }

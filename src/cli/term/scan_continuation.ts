@@ -88,7 +88,7 @@ export interface Continuable {
   readonly choice: ContinuedChoice;
   readonly outputs: readonly OutputPlan[];
   /** The scan's databases, with the passwords of their URLs. */
-  readonly databases: Pick<DatabasePlan, "places">;
+  readonly databases: Pick<DatabasePlan, "locations">;
   /** Whether the scan can be continued at all. */
   readonly resumable: boolean;
 }
@@ -123,7 +123,7 @@ export function continueLines(
   }
   if (end.marks.udp.pass > state.passes && end.marks.tcp.pass > state.tcp.passes) return [];
   const command = continueCommand(given, choice, end.marks, outputs);
-  const notes = [...continueNotes(given, outputs), ...passwordNotes(databases.places)];
+  const notes = [...continueNotes(given, outputs), ...passwordNotes(databases.locations)];
   return [`continue with: ${command}`, ...notes];
 }
 
@@ -140,6 +140,6 @@ function conditionOf(state: ScanState): string {
  *
  * @param path Path of the checkpoint, for a command line.
  */
-export function resumeLines(path: string, databases: Pick<DatabasePlan, "places">): string[] {
-  return [`continue with: ${resumeCommand(path)}`, ...passwordNotes(databases.places)];
+export function resumeLines(path: string, databases: Pick<DatabasePlan, "locations">): string[] {
+  return [`continue with: ${resumeCommand(path)}`, ...passwordNotes(databases.locations)];
 }

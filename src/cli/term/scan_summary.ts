@@ -138,8 +138,8 @@ function skippedText(skipped: readonly number[]): string {
 function writtenText(written: number, outputs: readonly SummarizedOutput[]): string {
   // An interrupted run may have spilled rows that are not counted, because no checkpoint has them.
   const counts = Map.groupBy(outputs, ({ waiting = 0 }) => Math.max(0, written - waiting));
-  return [...counts].map(([count, places], i) => {
-    const names = places.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
+  return [...counts].map(([count, outputs], i) => {
+    const names = outputs.map(({ path }) => path === "-" ? "standard output" : path).join(", ");
     return `${i === 0 ? `${countOf(count, "row")} written` : withCommas(count)} to ${names}`;
   }).join("; ");
 }

@@ -65,7 +65,7 @@ export class PlanSpace implements ProbeSpace {
   readonly #sums: Uint32Array;
   readonly #starts: Starts;
   readonly #permutation: Permutation;
-  readonly #place: SliceEntry = { key: 0, port: 0, rank: 0 };
+  readonly #entry: SliceEntry = { key: 0, port: 0, rank: 0 };
   readonly #one = new Endpoints(1);
   #numbers = new Float64Array(1);
 
@@ -176,17 +176,17 @@ export class PlanSpace implements ProbeSpace {
   }
 
   #writePartial(number: number, i: number, targets: Endpoints): void {
-    this.#partial.locate(number, this.#place);
-    this.#write(this.#place.key, i, targets);
+    this.#partial.locate(number, this.#entry);
+    this.#write(this.#entry.key, i, targets);
   }
 
   #writeSlice(number: number, i: number, targets: Endpoints): void {
-    this.units.pass.slices.locate(number, this.#place);
-    this.#write(this.units.hot.networks[this.#place.key], i, targets);
+    this.units.pass.slices.locate(number, this.#entry);
+    this.#write(this.units.hot.networks[this.#entry.key], i, targets);
   }
 
   #write(network: number, i: number, targets: Endpoints): void {
-    const { port, rank } = this.#place;
+    const { port, rank } = this.#entry;
     targets.ipv4[i] = network * 256 + this.units.order.octet(network, port, rank);
     targets.ports[i] = this.units.ports[port];
   }

@@ -11,7 +11,7 @@ const GROUP = 16;
 /** Bit of a stored port: the slice has a mask of targets. */
 const MASKED = 0x8000;
 
-/** A place in a list of slices. */
+/** An entry of a list of slices. */
 export interface SliceEntry {
   /** The key of the /24. */
   key: number;
@@ -94,7 +94,7 @@ export class SliceList {
   }
 
   /** Finds the endpoint at a position from 0 to `size` - 1. */
-  locate(position: number, place: SliceEntry): void {
+  locate(position: number, entry: SliceEntry): void {
     const group = this.#lastGroup(position);
     let rest = position - this.#positions[group];
     let mask = this.#maskStarts[group];
@@ -105,9 +105,9 @@ export class SliceList {
       rest -= count;
       if (this.#isMasked(i)) mask++;
     }
-    place.key = this.#keys[i];
-    place.port = this.#ports[i] & ~MASKED;
-    place.rank = this.#from[i] + (this.#isMasked(i) ? this.#rankIn(mask, rest) : rest);
+    entry.key = this.#keys[i];
+    entry.port = this.#ports[i] & ~MASKED;
+    entry.rank = this.#from[i] + (this.#isMasked(i) ? this.#rankIn(mask, rest) : rest);
   }
 
   /** The index of the slice that contains a rank; -1: none does. */

@@ -100,14 +100,14 @@ export function drawFleet(plan: FleetPlan): FleetHost[] {
 
 /** Draws the addresses of hosts. */
 function drawAddresses({ range, seed, crowded }: FleetPlan, hosts: number): Address[] {
-  const places = new RangeIndex<Address>(RangeSet.of([range]));
-  if (hosts > places.size) {
-    throw new InputError(`Cannot place ${hosts} hosts: the range has ${places.size} addresses`);
+  const addresses = new RangeIndex<Address>(RangeSet.of([range]));
+  if (hosts > addresses.size) {
+    throw new InputError(`Cannot place ${hosts} hosts: the range has ${addresses.size} addresses`);
   }
   const { start, end } = range;
   if (!crowded) {
-    const order = new Permutation(places.size, seed);
-    return Array.from({ length: hosts }, (_, i) => places.at(order.at(i)));
+    const order = new Permutation(addresses.size, seed);
+    return Array.from({ length: hosts }, (_, i) => addresses.at(order.at(i)));
   }
   if (typeof start === "bigint" || typeof end === "bigint") {
     throw new InputError(`Cannot place servers in clusters at ${formatAddress(start)}: use IPv4`);

@@ -214,8 +214,8 @@ function decodeFull(bytes: Uint8Array, session: number, start: number): FullStat
   return { form: "full", session, header, pairs, players, flags: [...flags] };
 }
 
-/** The place of the list of players in a full stat. */
-interface PlayersPlace {
+/** The position of the list of players in a full stat. */
+interface PlayersSection {
   /** Offset of the end of the pairs. */
   readonly pairsEnd: number;
   /** Size of each mark around the list, bytes. */
@@ -228,7 +228,7 @@ interface PlayersPlace {
  * Finds the list of players. The marks around it are numbers of one byte. Paper 1.17 wrote them as
  * numbers of four bytes; other sizes, and little endian, are read too.
  */
-function findPlayers(bytes: Uint8Array): PlayersPlace | undefined {
+function findPlayers(bytes: Uint8Array): PlayersSection | undefined {
   for (let from = FULL_HEADER;;) {
     const word = indexOfBytes(bytes, PLAYERS_WORD, from);
     if (word < 0) return undefined;

@@ -116,9 +116,9 @@ export function placeFields(written: readonly string[], text: string): PlacedFie
   const splits = [written];
   if (text.includes("\\")) splits.push(text.replace(/;$/, "").split(";"));
   for (const fields of splits) {
-    const places = wholeReadings(fields);
-    if (places.length > 1) return NOTHING_CERTAIN;
-    if (places.length === 1) return placedAt(fields, places[0], fields !== written);
+    const starts = wholeReadings(fields);
+    if (starts.length > 1) return NOTHING_CERTAIN;
+    if (starts.length === 1) return placedAt(fields, starts[0], fields !== written);
   }
   for (const fields of splits) {
     const at = fields.findIndex((_, i) => i >= PROTOCOL && followsMotd(fields, i));
@@ -148,11 +148,11 @@ const NOTHING_CERTAIN: PlacedFields = { fields: [], flags: ["motdSemicolon"] };
  */
 function wholeReadings(fields: readonly string[]): number[] {
   const lastText = fields.findLastIndex((field) => !isInteger(field));
-  const places: number[] = [];
+  const starts: number[] = [];
   for (let at = PROTOCOL; lastText > at + TO_LEVEL; at++) {
-    if (followsMotd(fields, at) && /^-?[0-9]+$/.test(fields[at + 4])) places.push(at);
+    if (followsMotd(fields, at) && /^-?[0-9]+$/.test(fields[at + 4])) starts.push(at);
   }
-  return places;
+  return starts;
 }
 
 /**
@@ -189,14 +189,14 @@ function placeLevel(
   const mode = rest.findLastIndex((field) => !isInteger(field));
   if (mode === 1 || rest.length < 2) return { fields: rest };
   if (mode < 1) return placeNumbers(rest);
-  const places = rest.flatMap((_, at) => at >= 1 && isModeAt(rest, at) ? [at] : []);
-  if (places.length === 1 && places[0] === 1) return { fields: rest };
+  const starts = rest.flatMap((_, at) => at >= 1 && isModeAt(rest, at) ? [at] : []);
+  if (starts.length === 1 && starts[0] === 1) return { fields: rest };
   const flag = "levelSemicolon";
-  if (places.length === 1) {
-    return { fields: [rest.slice(0, places[0]).join(";"), ...rest.slice(places[0])], flag };
+  if (starts.length === 1) {
+    return { fields: [rest.slice(0, starts[0]).join(";"), ...rest.slice(starts[0])], flag };
   }
   const numbers = rest.slice(mode + 1);
-  return { fields: ["", "", ...(numbersFit(numbers) && places.length === 0 ? numbers : [])], flag };
+  return { fields: ["", "", ...(numbersFit(numbers) && starts.length === 0 ? numbers : [])], flag };
 }
 
 /** Whether a game mode, its numbers, and perhaps fields of a later version start at an index. */

@@ -222,11 +222,16 @@ export class LanInterviews {
     const { address, zone = parseHost(server.row?.host ?? "")?.zone } = endpoint;
     const links = this.networks.flatMap((network) => "zone" in network ? [network.zone] : []);
     const zones = zone !== undefined ? [zone] : isLinkLocal(address) ? links : [];
-    const places = zones.map((zone) => ({ ...endpoint, zone }));
+    const endpoints = zones.map((zone) => ({ ...endpoint, zone }));
     this.#start(
       server,
       (known, signal) =>
-        this.#queryJava(places.length === 0 ? [endpoint] : places, announcement, known, signal),
+        this.#queryJava(
+          endpoints.length === 0 ? [endpoint] : endpoints,
+          announcement,
+          known,
+          signal,
+        ),
     );
   }
 
@@ -316,7 +321,7 @@ export class LanInterviews {
 
   /** Adds the reply to a Server List Ping to an announcement, if that protocol is selected. */
   async #queryJava(
-    places: readonly Endpoint[],
+    endpoints: readonly Endpoint[],
     announcement: Announcement,
     protocols: readonly Protocol[],
     signal: AbortSignal,
@@ -326,16 +331,16 @@ export class LanInterviews {
     const own = { protocol: LAN_PROTOCOLS.announcement, statement };
     const slp = protocols.find(({ name }) => name === "slp");
     const { dial, timeoutMs } = options;
-    const { address, port } = places[0];
+    const { address, port } = endpoints[0];
     let findings: Findings = {
-      endpoint: places.length === 1 ? places[0] : { address, port },
+      endpoint: endpoints.length === 1 ? endpoints[0] : { address, port },
       replies: [own],
       latencyMs: null,
     };
     if (slp === undefined || dial === undefined) return findings;
     const found = new AbortController();
     const ending = AbortSignal.any([signal, found.signal]);
-    await Promise.all(places.map(async (endpoint) => {
+    await Promise.all(endpoints.map(async (endpoint) => {
       const open = () => Promise.resolve(dial(endpoint, ending));
       const how = { endpoint, open, exclusive: true, timeoutMs, stopsWithoutFirstReply: true };
       const outcome = await queryWithRetries(slp, how, { ...options, signal: ending });

@@ -16,7 +16,7 @@ import {
   storableTime,
 } from "../rows/stored_values.ts";
 
-/** A row's place in the order in which a table is copied: values of its key. */
+/** A row's position in the order in which a table is copied: values of its key. */
 export type Position = readonly Value[];
 
 /** A row, converted to values that both engines can store. */

@@ -1,6 +1,6 @@
 /**
  * Reads the events of a database in an order that readers can follow, that of their transactions: no
- * new event gets a place before the position of an event that was read. `newest_events.ts` reads them
+ * new event gets a position before the position of an event that was read. `newest_events.ts` reads them
  * in the order of their times.
  *
  * @module
@@ -11,7 +11,7 @@ import { cutText, oneLine } from "../../core/text.ts";
 import { type Clock, sleep } from "../../net/clock.ts";
 import type { Database, Row } from "../database/database.ts";
 
-/** The place of an event in the order of events. */
+/** The position of an event in the order of events. */
 export interface EventPosition {
   /** The transaction that wrote the event, a decimal number: it may have 64 bits. */
   readonly tx: string;
@@ -76,7 +76,7 @@ export function leaveOut(): void {}
 const LIMIT = 1000;
 
 /**
- * SQL of the condition that an event has its final place. Transactions of PostgreSQL commit in another
+ * SQL of the condition that an event has its final position. Transactions of PostgreSQL commit in another
  * order than they begin, so events of the oldest running transaction and of later ones have to wait.
  * Those of SQLite follow one another.
  */
@@ -135,7 +135,7 @@ export function readable(
 }
 
 /**
- * The number of committed events that have no final place yet, so that readers do not get them. A
+ * The number of committed events that have no final position yet, so that readers do not get them. A
  * transaction that runs in the database, and has written, delays the events after it.
  */
 export async function countHeldUp(

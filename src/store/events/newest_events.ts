@@ -20,7 +20,7 @@ import {
   type StoredEvent,
 } from "./event_feed.ts";
 
-/** The place of an event in the order of times. */
+/** The position of an event in the order of times. */
 export interface EventCursor extends EventPosition {
   /** The time of the event, Unix milliseconds. */
   readonly at: number;
@@ -28,7 +28,7 @@ export interface EventCursor extends EventPosition {
 
 /** Which events to read. */
 export interface NewestEvents extends Pick<EventSelection, "onBroken"> {
-  /** Only events after this place, which are older. Default: from the newest event on. */
+  /** Only events after this position, which are older. Default: from the newest event on. */
   readonly before?: EventCursor;
   /** The kinds of the events. Default: all kinds. */
   readonly kinds?: readonly string[];
@@ -45,7 +45,7 @@ export interface NewestEvents extends Pick<EventSelection, "onBroken"> {
 /** A page of events, the newest first. */
 export interface EventsPage {
   readonly events: readonly StoredEvent[];
-  /** The place after which the next page begins; `null`: there is no further event. */
+  /** The position after which the next page begins; `null`: there is no further event. */
   readonly next: EventCursor | null;
 }
 
@@ -73,11 +73,11 @@ function conditionsOf(
 ): { readonly conditions: readonly string[]; readonly values: readonly Value[] } {
   const time = timeParameter(database);
   const isPostgres = database.engine === "postgres";
-  const place = isPostgres ? `(${time}, ?::xid8, ?::bigint)` : "(?, cast(? as integer), ?)";
+  const cursor = isPostgres ? `(${time}, ?::xid8, ?::bigint)` : "(?, cast(? as integer), ?)";
   const given: (false | readonly [condition: string, ...values: Value[]])[] = [
     [isFinal(database)],
     before !== undefined &&
-    [`(e.at, e.tx, e.seq) < ${place}`, before.at, before.tx, before.seq],
+    [`(e.at, e.tx, e.seq) < ${cursor}`, before.at, before.tx, before.seq],
     from !== undefined && [`e.at >= ${time}`, from],
     to !== undefined && [`e.at <= ${time}`, to],
     servers !== undefined && isServer(database, servers),

@@ -105,7 +105,7 @@ export class WebhookPosition {
   /** The positions of the URL. */
   async #readRows(): Promise<readonly StoredPosition[]> {
     const { database } = this;
-    const { tx, seq } = placeIn(database);
+    const { tx, seq } = txAndSeqIn(database);
     const rows = await database.rows(
       `select kinds, ${tx} as tx, ${seq} as seq, pruned, ${isOldIn(database)} as is_old ` +
         "from webhook_positions where webhook = ?",
@@ -134,7 +134,7 @@ export class WebhookPosition {
   async take(): Promise<HeldPosition | undefined> {
     const { database } = this;
     const now = timeIn(database);
-    const { tx, seq } = placeIn(database);
+    const { tx, seq } = txAndSeqIn(database);
     const [row] = await database.rows(
       `update webhook_positions set tx = ${tx}, seq = ${seq}, holder = ${uuid(database)}, ` +
         `held_until = ${timeIn(database, LEASE_MS)} where webhook = ? and kinds = ? ` +
@@ -237,10 +237,10 @@ async function newestEnd(database: Database): Promise<EventPosition> {
 const TX_END = "pg_snapshot_xmax(pg_current_snapshot())";
 
 /**
- * SQL of the place of a row. In a database that was restored on another PostgreSQL server, the row may
+ * SQL of the position of a row. In a database that was restored on another PostgreSQL server, the row may
  * be beyond the transactions of this one.
  */
-function placeIn({ engine }: Database): { readonly tx: string; readonly seq: string } {
+function txAndSeqIn({ engine }: Database): { readonly tx: string; readonly seq: string } {
   return engine === "postgres"
     ? { tx: `least(tx, ${TX_END})`, seq: `case when tx > ${TX_END} then 0 else seq end` }
     : { tx: "tx", seq: "seq" };

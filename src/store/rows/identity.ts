@@ -48,16 +48,21 @@ export function identityOf({ host, port, requested_as: requestedAs }: Identifyin
   if (parsed === undefined) return undefined;
   const address = formatAddress(parsed);
   const scope = zone === undefined || zone === "" ? null : zone;
-  const place = { address, scope, port };
+  const hostPort = { address, scope, port };
   if (requestedAs !== null) {
     const { name, service } = namesIn(requestedAs);
     const hostname = nodeUrl().domainToASCII(name ?? service?.name ?? "");
     if (hostname !== "") {
       const isService = service !== undefined;
-      return { key: isService ? hostname : `${hostname}:${port}`, hostname, isService, ...place };
+      return {
+        key: isService ? hostname : `${hostname}:${port}`,
+        hostname,
+        isService,
+        ...hostPort,
+      };
     }
   }
-  return byAddress(place);
+  return byAddress(hostPort);
 }
 
 /** A record and the identity of its server. */
@@ -102,10 +107,10 @@ export interface ServerName {
  */
 export function parseServerName(text: string): ServerName | undefined {
   const endpoint = parseEndpoint(text);
-  const place = endpoint ?? parseHost(text);
-  if (place !== undefined) {
-    const [host, port] = [formatAddress(place.address), endpoint?.port];
-    const key = port === undefined ? formatHost(place) : formatEndpoint({ ...place, port });
+  const hostPort = endpoint ?? parseHost(text);
+  if (hostPort !== undefined) {
+    const [host, port] = [formatAddress(hostPort.address), endpoint?.port];
+    const key = port === undefined ? formatHost(hostPort) : formatEndpoint({ ...hostPort, port });
     return { key, host, port };
   }
   const target = nameIn(text);

@@ -53,7 +53,8 @@ export async function matchServers(
   const isTaken = ({ identity, record }: Identified) => {
     const before = known.get(identity.key);
     const scan = scans.get(record.scan_id);
-    return before !== undefined && identity.hostname !== null && !isSamePlace(before, identity) &&
+    return before !== undefined && identity.hostname !== null &&
+      !isSameEndpoint(before, identity) &&
       scan !== undefined && replied.get(scan)!.has(before.id);
   };
   if (!unique.some(isTaken)) return { all, servers: unique, known, scans, replied };
@@ -75,14 +76,14 @@ function onePerServer(records: readonly Identified[]): Identified[] {
   const servers = new Map<string, Identified>();
   for (const one of records) {
     const first = servers.get(one.identity.key);
-    const isOther = first !== undefined && !isSamePlace(first.identity, one.identity);
+    const isOther = first !== undefined && !isSameEndpoint(first.identity, one.identity);
     const named = isOther ? { ...one, identity: byAddress(one.identity) } : one;
     servers.set(named.identity.key, named);
   }
   return [...servers.values()];
 }
 
-function isSamePlace(
+function isSameEndpoint(
   a: Pick<ServerIdentity, "address" | "port">,
   b: Pick<ServerIdentity, "address" | "port">,
 ): boolean {

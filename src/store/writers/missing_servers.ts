@@ -175,7 +175,7 @@ async function* readPages(
   const isPostgres = database.engine === "postgres";
   const [at, id] = [isPostgres ? "?::inet" : "?", isPostgres ? "?::integer" : "?"];
   const [time, now] = [timeParameter(database), timeParameter(database)];
-  const sql = `select s.id, s.address, s.port, s.protocols, s.${column} as place ` +
+  const sql = `select s.id, s.address, s.port, s.protocols, s.${column} as first_key ` +
     "from servers s join server_state t on t.server = s.id " +
     `where (s.${column}, s.id) > (${at}, ${id}) and s.${column} <= ${at} ` +
     `and (t.probed_at < ${time} or t.probed_at > ${now}) and not exists ` +
@@ -190,7 +190,7 @@ async function* readPages(
     const page = await database.rows(sql, [...bounds, began, database.now(), scan]);
     if (page.length === 0) return;
     yield page;
-    const { place, id: lastId } = page[page.length - 1];
-    cursor = [place, lastId];
+    const { first_key: key, id: lastId } = page[page.length - 1];
+    cursor = [key, lastId];
   }
 }

@@ -118,14 +118,14 @@ function attachedTo(
   if (attached.length === 0) return [];
   const idsBy = (keyOf: (identity: ServerIdentity) => string) =>
     new Map(written.map(({ id, write: { identity } }) => [keyOf(identity), id]));
-  const [byKey, byPlace] = [idsBy(({ key }) => key), idsBy(placeOf)];
+  const [byKey, byEndpoint] = [idsBy(({ key }) => key), idsBy(endpointText)];
   return attached.flatMap(({ record, identity }) => {
-    const id = byKey.get(identity.key) ?? byPlace.get(placeOf(identity));
+    const id = byKey.get(identity.key) ?? byEndpoint.get(endpointText(identity));
     return id === undefined ? [] : [{ id, record }];
   });
 }
 
-function placeOf(identity: ServerIdentity): string {
+function endpointText(identity: ServerIdentity): string {
   return byAddress(identity).key;
 }
 

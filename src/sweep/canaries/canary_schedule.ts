@@ -99,9 +99,9 @@ export class CanarySchedule {
     if (this.#byAddress.has(endpoint.address)) return;
     this.#seen++;
     if (this.size >= MOST) {
-      const place = (mix(this.#seed ^ this.#seen) >>> 0) % this.#seen;
-      if (place >= MOST || isAwaited(this.#all[place])) return;
-      this.drop(this.#all[place], place);
+      const index = (mix(this.#seed ^ this.#seen) >>> 0) % this.#seen;
+      if (index >= MOST || isAwaited(this.#all[index])) return;
+      this.drop(this.#all[index], index);
     }
     const state = { round: 0, last: undefined, misses: 0, uncountedMisses: 0, isRemoved: false };
     const canary = { endpoint: { ...endpoint }, kind, readyAt: 0, ...state };
@@ -113,12 +113,12 @@ export class CanarySchedule {
   /**
    * Removes a canary from the sample.
    *
-   * @param place Its index in `#all`. Default: it is searched.
+   * @param index Its index in `#all`. Default: it is searched.
    */
-  drop(canary: Canary, place: number = this.#all.indexOf(canary)): void {
+  drop(canary: Canary, index: number = this.#all.indexOf(canary)): void {
     canary.isRemoved = true;
     this.#byAddress.delete(canary.endpoint.address);
-    this.#all[place] = this.#all.at(-1)!;
+    this.#all[index] = this.#all.at(-1)!;
     this.#all.pop();
   }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
+import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
 import type { Field, ServerRecord } from "../../core/record.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
@@ -46,13 +46,13 @@ export const FILES = {
     // The first page is read before: an error is then a response, and not a broken file.
     content(
       { query, page }: { readonly query: ServersQuery; readonly page: ServersPage },
-      { data, hasPlaces, exports }: RouteRequest,
+      { data, hasGeoip, exports }: RouteRequest,
     ): StreamedContent {
       const onEnd = exports.open();
       if (onEnd === undefined) {
         throw new DataError("slow", `${MAX_EXPORTS} other exports are running.`);
       }
-      const fields = hasPlaces ? [...LISTED_FIELDS, ...PLACE_FIELDS] : LISTED_FIELDS;
+      const fields = hasGeoip ? [...LISTED_FIELDS, ...GEOIP_FIELDS] : LISTED_FIELDS;
       return {
         contentType,
         headers: { "content-disposition": `attachment; filename="servers.${suffix}"` },

@@ -75,15 +75,15 @@ function responseOf(contentType: string, schema: JsonSchema, description: string
   return { description, content: { [contentType]: { schema } } };
 }
 
-function parametersOf(table: Parameters, place: "path" | "query"): readonly JsonSchema[] {
-  return Object.entries(table).map(([name, parameter]) => parameterOf(name, place, parameter));
+function parametersOf(table: Parameters, location: "path" | "query"): readonly JsonSchema[] {
+  return Object.entries(table).map(([name, parameter]) => parameterOf(name, location, parameter));
 }
 
 function parameterOf(
   name: string,
-  place: "path" | "query",
+  location: "path" | "query",
   { description, schema, repeats }: Parameter<unknown>,
 ): JsonSchema {
   const repeated = repeats ? { style: "form", explode: true } : {};
-  return { name, in: place, required: place === "path", description, schema, ...repeated };
+  return { name, in: location, required: location === "path", description, schema, ...repeated };
 }

@@ -30,7 +30,7 @@ export interface Site {
   /** The path of the folder with styles and scripts, with a `/` at its end. */
   readonly assets: string;
   /** Whether countries and operators are known. */
-  readonly hasPlaces: boolean;
+  readonly hasGeoip: boolean;
   /** Texts that the files of `--geoip` want to be shown. */
   readonly attributions: readonly string[];
   readonly live: LiveFeed;
@@ -237,10 +237,10 @@ function named<Query extends Parameters>(
 
 /** What a page receives besides its data. */
 export function pageContext(
-  { path, now, database, caller, assets, hasPlaces, attributions }: RouteRequest,
+  { path, now, database, caller, assets, hasGeoip, attributions }: RouteRequest,
   { filters = {} }: { readonly filters?: DashboardFilters } = {},
 ): PageContext {
-  return { path, now, database, caller, assets, hasPlaces, attributions, filters };
+  return { path, now, database, caller, assets, hasGeoip, attributions, filters };
 }
 
 /** The route of a path, and the texts of its parameters; `undefined`: there is none. */

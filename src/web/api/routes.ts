@@ -382,7 +382,7 @@ async function eventsOf(
   { data }: Pick<RouteRequest, "data">,
 ) {
   checkBounds(["from", from], ["to", to]);
-  const place = before === undefined ? undefined : parseEventCursor(before);
-  const query = { kinds, server, from, to, before: place, limit };
+  const cursor = before === undefined ? undefined : parseEventCursor(before);
+  const query = { kinds, server, from, to, before: cursor, limit };
   return { query, page: await data.events(query) };
 }

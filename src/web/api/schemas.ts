@@ -5,7 +5,7 @@
  */
 import { fieldSchema } from "../../core/schema.ts";
 import { FACETS, MAP_LAYERS } from "../queries/dashboard_data.ts";
-import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
+import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
 import { LISTED_FIELDS } from "./export_files.ts";
 import type { JsonSchema } from "../queries/parameters.ts";
 
@@ -45,7 +45,7 @@ const CURSOR = described(
   "the value of the parameter for the page there; null: there is none",
 );
 
-const COLUMNS = [...LISTED_FIELDS, ...PLACE_FIELDS];
+const COLUMNS = [...LISTED_FIELDS, ...GEOIP_FIELDS];
 const SERVER = object({
   id: described({ type: "integer" }, "number of the server in this database"),
   key: described(TEXT, "host name or address, and port"),
@@ -87,7 +87,7 @@ const PART = object({
 });
 
 const EVENT_PROPERTIES: Properties = {
-  position: described(TEXT, "place in the order of transactions: a value of history --after"),
+  position: described(TEXT, "position in the order of transactions: a value of history --after"),
   ...{ id: TEXT, at: TIME, server: TEXT_OR_NULL, server_id: { type: ["integer", "null"] } },
   name: described(TEXT_OR_NULL, "the name that the server publishes now"),
   ...{ scan_id: TEXT_OR_NULL, kind: TEXT },

@@ -156,8 +156,8 @@ export class TimeChart {
       const color = kind === "unwatched" ? `${this.#color("muted")}1c` : `${this.#color("bad")}30`;
       this.#fill([from, to], 1 - share, color);
     }
-    const place = (name: Series["shape"]) => series.findIndex(({ shape }) => shape === name);
-    const [least, dash, greatest] = [place("least"), place("dash"), place("greatest")];
+    const element = (name: Series["shape"]) => series.findIndex(({ shape }) => shape === name);
+    const [least, dash, greatest] = [element("least"), element("dash"), element("greatest")];
     for (const [at, until, ...values] of dash < 0 ? [] : this.#pieces) {
       const color = this.#color(`s${series[dash].color}`);
       const [low = null, mean, high = null] = [values[least], values[dash], values[greatest]];
@@ -241,10 +241,10 @@ export class TimeChart {
     const next = steps < 0 && time !== undefined && after >= 0 && stops[after] < time - 0.5
       ? after + 1 + steps
       : after + steps;
-    const place = Math.min(stops.length - 1, Math.max(0, next));
-    this.#keyTime = stops[place];
+    const element = Math.min(stops.length - 1, Math.max(0, next));
+    this.#keyTime = stops[element];
     this.#uplot.setCursor({
-      left: this.#uplot.valToPos(stops[place], "x"),
+      left: this.#uplot.valToPos(stops[element], "x"),
       top: Math.max(0, cursor.top ?? 0),
     });
   }
@@ -274,10 +274,10 @@ export class TimeChart {
   #showValues(): void {
     const time = this.#cursorTime();
     const readout = this.#figure.querySelector<HTMLElement>("[data-readout]")!;
-    const places = [...this.#figure.querySelectorAll<HTMLElement>("[data-value]")];
+    const elements = [...this.#figure.querySelectorAll<HTMLElement>("[data-value]")];
     if (time === undefined) {
       readout.textContent = readout.dataset.readout!;
-      for (const place of places) place.textContent = "";
+      for (const element of elements) element.textContent = "";
       return;
     }
     const chart = this.#uplot;
@@ -290,7 +290,7 @@ export class TimeChart {
     const isKnown = values.some((value) => value !== null);
     const state = isKnown && band?.kind !== "partly" ? "" : ` · ${stateText(band)}`;
     readout.textContent = `${dayFormat.format(shown)} ${this.#clockAt(shown)} UTC${state}`;
-    places.forEach((place, i) => place.textContent = texts[i]);
+    elements.forEach((element, i) => element.textContent = texts[i]);
     this.#announce(isKnown ? texts : []);
   }
 
@@ -303,11 +303,11 @@ export class TimeChart {
   /** Writes the values for screen readers, while keys move the cursor. */
   #announce(texts: readonly string[]): void {
     if (document.activeElement !== this.#plot) return;
-    const place = this.#figure.querySelector<HTMLElement>("[data-spoken]")!;
+    const element = this.#figure.querySelector<HTMLElement>("[data-spoken]")!;
     const { series } = this.#data;
     const readout = this.#figure.querySelector("[data-readout]")!.textContent;
     const values = texts.map((text, i) => `${series[i].name} ${text}`);
-    place.textContent = [readout, ...values].join(", ");
+    element.textContent = [readout, ...values].join(", ");
   }
 }
 

@@ -13,7 +13,7 @@ export interface Point {
   readonly y: number;
 }
 
-/** The place of a cell of the curve. */
+/** The point of a cell of the curve. */
 export function pointAt(index: number, order: number): Point {
   let [x, y, rest] = [0, 0, index];
   for (let size = 1; size < 2 ** order; size *= 2) {
@@ -26,7 +26,7 @@ export function pointAt(index: number, order: number): Point {
   return { x, y };
 }
 
-/** The index of the cell of the curve at a place. */
+/** The index of the cell of the curve at a point. */
 export function indexAt({ x, y }: Point, order: number): number {
   let index = 0;
   for (let size = 2 ** (order - 1); size >= 1; size /= 2) {

@@ -134,8 +134,8 @@ class LivePage {
     this.#heartbeat = at;
     for (const name of ["probes", "replies"] as const) {
       const rate = scan[`${name}_per_second`];
-      const place = this.#root.querySelector(`[data-live-chart="${name}"]`);
-      if (place !== null) chartIn(place)?.add([since, at, rate]);
+      const element = this.#root.querySelector(`[data-live-chart="${name}"]`);
+      if (element !== null) chartIn(element)?.add([since, at, rate]);
       write(`${name}-rate`, rate === null ? "" : count(rate));
     }
   }

@@ -61,13 +61,13 @@ class AddressMap {
     return Math.floor(this.square.address / 2 ** (16 - this.square.prefix));
   }
 
-  /** The place of a cell on the map. */
-  #placeOf(cell: number): Point {
+  /** The point of a cell on the map. */
+  #pointOf(cell: number): Point {
     const { x, y } = pointAt(this.#first + cell, this.#order);
     return { x: x % SIDE, y: y % SIDE };
   }
 
-  /** The cell at a place on the map. */
+  /** The cell at a point of the map. */
   #cellAt({ x, y }: Point): number {
     const corner = pointAt(this.#first, this.#order);
     const [left, top] = [corner.x - corner.x % SIDE, corner.y - corner.y % SIDE];
@@ -104,7 +104,7 @@ class AddressMap {
     for (const [cell, value] of this.#values) {
       const step = stepOf(this.#steps, value);
       if (step === undefined) continue;
-      const { x, y } = this.#placeOf(cell);
+      const { x, y } = this.#pointOf(cell);
       filled.fillStyle = style.getPropertyValue(`--m${step.color}`);
       filled.fillRect(x, y, 1, 1);
       if (step.isHatched) hatched.fillRect(x, y, 1, 1);
@@ -136,7 +136,7 @@ class AddressMap {
     context.strokeStyle = style.getPropertyValue("--surface");
     context.fillStyle = style.getPropertyValue("--text");
     for (let i = 0; i < BLOCK * BLOCK; i++) {
-      const { x, y } = this.#placeOf(i * BLOCK * BLOCK);
+      const { x, y } = this.#pointOf(i * BLOCK * BLOCK);
       const [left, top] = [x, y].map((one) => Math.floor(one / BLOCK) * block + block * 0.1);
       context.globalAlpha = 0.75;
       context.strokeText(String(i), left, top);
@@ -146,7 +146,7 @@ class AddressMap {
   }
 
   #drawCursor(context: CanvasRenderingContext2D, size: number): void {
-    const { x, y } = this.#placeOf(this.#cell);
+    const { x, y } = this.#pointOf(this.#cell);
     const cell = size / SIDE;
     const style = getComputedStyle(this.root);
     const margin = 2 * devicePixelRatio;
@@ -260,7 +260,7 @@ class AddressMap {
 
   #key(event: KeyboardEvent): void {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const { x, y } = this.#placeOf(this.#cell);
+    const { x, y } = this.#pointOf(this.#cell);
     const step = event.shiftKey ? BLOCK : 1;
     const moves: Readonly<Record<string, Point>> = {
       ArrowLeft: { x: x - step, y },

@@ -20,7 +20,7 @@ interface Row {
   readonly players: number | null;
   readonly slots: number | null;
   readonly version: string;
-  /** The place of the version in release order; null: unknown. */
+  /** The index of the version in release order; null: unknown. */
   readonly release: number | null;
   readonly software: string;
   readonly edition: string;
@@ -42,7 +42,7 @@ async function readColumns(block: Element): Promise<ReportColumns> {
 
 function rowsOf(columns: ReportColumns): Row[] {
   const { texts } = columns;
-  const places = new Map(columns.versionOrder.map((code, place) => [code, place]));
+  const order = new Map(columns.versionOrder.map((code, i) => [code, i]));
   let last = 0;
   return columns.hosts.map((host, i) => {
     if (typeof host === "number") last += host;
@@ -57,7 +57,7 @@ function rowsOf(columns: ReportColumns): Row[] {
       players: columns.players[i],
       slots: columns.slots[i],
       version: texts[columns.versions[i]],
-      release: places.get(columns.versions[i]) ?? null,
+      release: order.get(columns.versions[i]) ?? null,
       software: texts[columns.software[i]],
       edition: texts[columns.editions[i]],
       country: texts[columns.countries[i]],
@@ -128,7 +128,7 @@ function addressElements(row: Row): Node[] {
   ];
   if (row.country !== "" || row.operator !== "") {
     const country = row.country === "" ? [] : [make("abbr", "badge", row.country)];
-    parts.push(make("small", "place", ...country, make("bdi", "", row.operator)));
+    parts.push(make("small", "geoip", ...country, make("bdi", "", row.operator)));
   }
   return parts;
 }

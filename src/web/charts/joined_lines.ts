@@ -21,11 +21,11 @@ export function joinedLines(lines: readonly (readonly LinePiece[])[]): Piece[] {
   const all = lines.flat();
   const borders = [...new Set(all.flatMap(({ at, until }) => [at, until]))].sort((a, b) => a - b);
   const points = new Set(all.filter(({ at, until }) => at === until).map(({ at }) => at));
-  const places = lines.map(() => 0);
+  const indexes = lines.map(() => 0);
   /** The piece of a line at a time: a point, or else the piece that contains the time. */
   const valueAt = (line: readonly LinePiece[], i: number, time: number, isPoint: boolean) => {
-    while (places[i] < line.length && line[places[i]].until < time) places[i]++;
-    const near = line.slice(places[i], places[i] + 3);
+    while (indexes[i] < line.length && line[indexes[i]].until < time) indexes[i]++;
+    const near = line.slice(indexes[i], indexes[i] + 3);
     const point = near.find(({ at, until }) => isPoint && at === time && until === time);
     const piece = point ?? near.find(({ at, until }) => at <= time && time < until);
     return piece?.value ?? null;

@@ -13,7 +13,7 @@ import type { PostgresLocation } from "../../store/database/postgres_url.ts";
 import { DataError, type DataTrouble } from "../queries/dashboard_data.ts";
 
 /** Where a database is, and how to connect: values that another thread can receive. */
-export interface DatabasePlace {
+export interface DatabaseConnection {
   /** The name of the database in messages, without a password. */
   readonly name: string;
   /** The absolute path of a SQLite file; `undefined`: the database is in PostgreSQL. */
@@ -65,7 +65,7 @@ async function identify(database: Database, file?: FileIdentity): Promise<string
 export class DatabaseAccess implements AsyncDisposable {
   #opened: Opened | undefined;
 
-  constructor(private readonly place: DatabasePlace) {}
+  constructor(private readonly connection: DatabaseConnection) {}
 
   /**
    * Runs `work`, whose queries all see one state of the database.
@@ -107,7 +107,7 @@ export class DatabaseAccess implements AsyncDisposable {
 
   /** The open database. It is opened if it is not open, or if another file has taken its place. */
   async #current(): Promise<Opened> {
-    const { file } = this.place;
+    const { file } = this.connection;
     const opened = this.#opened?.file;
     if (file !== undefined && opened !== undefined) {
       if (await pathChangeOf(file, opened) !== undefined) await this[Symbol.asyncDispose]();
@@ -116,7 +116,7 @@ export class DatabaseAccess implements AsyncDisposable {
   }
 
   async #open(): Promise<Opened> {
-    const { file } = this.place;
+    const { file } = this.connection;
     const found = file === undefined ? undefined : await fileIdentity(file);
     if (file !== undefined && found === undefined) {
       throw new DataError("gone", "The file of the database does not exist.");
@@ -136,7 +136,7 @@ export class DatabaseAccess implements AsyncDisposable {
   }
 
   async #connect(): Promise<Database> {
-    const { name, file, postgres, password, certificate } = this.place;
+    const { name, file, postgres, password, certificate } = this.connection;
     if (file !== undefined) {
       return openSqlite(file, { readOnly: true, isMapped: false, busyMs: BUSY_MS });
     }
@@ -145,7 +145,7 @@ export class DatabaseAccess implements AsyncDisposable {
 
   /** The message of an error for pages: with the name of the file, without its folder. */
   #shown({ message }: Error): string {
-    const { file } = this.place;
+    const { file } = this.connection;
     const shown = file === undefined
       ? message
       : message.replaceAll(file, nodePath().basename(file));
@@ -165,7 +165,7 @@ export class DatabaseAccess implements AsyncDisposable {
     const isOpen = this.#opened !== undefined;
     if (isOpen && error instanceof InputError) return error; // a wrong question
     await this[Symbol.asyncDispose]();
-    const isFile = this.place.file !== undefined;
+    const isFile = this.connection.file !== undefined;
     const isLocked = isFile && error instanceof Unavailable;
     if (isLocked) return new DataError("locked", "Another program has locked the database.");
     if (isFile) return isOpen ? error : new DataError("schema", this.#shown(error as Error));

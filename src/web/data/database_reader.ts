@@ -40,18 +40,18 @@ export interface ReaderState {
 export function dashboardDataOf(
   database: Database,
   { serverIndex, space }: ReaderState = { space: new ScannedSpace() },
-  places: GeoipLookup = () => UNKNOWN_GEOIP,
+  geoipOf: GeoipLookup = () => UNKNOWN_GEOIP,
 ): DashboardData {
   return {
     overview: async () =>
-      await readOverview(database, places, await countsOf(database, serverIndex)),
-    servers: (query) => readPage(database, serverIndex, query, places),
+      await readOverview(database, geoipOf, await countsOf(database, serverIndex)),
+    servers: (query) => readPage(database, serverIndex, query, geoipOf),
     facets: async (filters) => {
       await searchDatabase(database, serverIndex, filters);
       return existing(serverIndex).facets(filters);
     },
     named: (name) => namedServers(database, name),
-    server: (id) => readDetails(database, id, places, serverIndex),
+    server: (id) => readDetails(database, id, geoipOf, serverIndex),
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
     icon: (hash) => readIcon(database, hash),
     map: async (query) => {
@@ -64,7 +64,7 @@ export function dashboardDataOf(
     runningScans: (ids) => runningScans(database, ids, SCANS),
     scan: (id) => scanWithId(database, id),
     parts: (scan) => listedParts(database, scan),
-    finds: (scan, limit) => readFinds(database, scan, limit, places),
+    finds: (scan, limit) => readFinds(database, scan, limit, geoipOf),
   };
 }
 

@@ -18,7 +18,7 @@ import { iconsAmong } from "./icons.ts";
 export async function listedServers(
   database: Database,
   ids: readonly number[],
-  places: GeoipLookup,
+  geoipOf: GeoipLookup,
 ): Promise<ListedServer[]> {
   if (ids.length === 0) return [];
   const rows = await database.rows(
@@ -30,11 +30,11 @@ export async function listedServers(
   );
   const hashes = rows.flatMap(({ favicon_hash: hash }) => hash === null ? [] : [String(hash)]);
   const icons = await iconsAmong(database, hashes);
-  const servers = new Map(rows.map((row) => [Number(row.id), listedServer(row, places, icons)]));
+  const servers = new Map(rows.map((row) => [Number(row.id), listedServer(row, geoipOf, icons)]));
   return ids.flatMap((id) => servers.get(id) ?? []);
 }
 
-function listedServer(row: Row, places: GeoipLookup, icons: ReadonlySet<string>): ListedServer {
+function listedServer(row: Row, geoipOf: GeoipLookup, icons: ReadonlySet<string>): ListedServer {
   const record = recordOf(row);
   return {
     ...record,
@@ -44,6 +44,6 @@ function listedServer(row: Row, places: GeoipLookup, icons: ReadonlySet<string>)
     id: Number(row.id),
     key: String(row.key),
     has_icon: icons.has(String(row.favicon_hash)),
-    ...places(record.host),
+    ...geoipOf(record.host),
   };
 }

@@ -11,7 +11,7 @@ import { type ConnectionEnvironment, readStore } from "../../store/mod.ts";
 import type { ServerIndexMemory } from "../server_index/server_index.ts";
 import { METHODS, READY, type ThreadAnswer, type ThreadData } from "./threads/answers.ts";
 import type { DashboardData } from "../queries/dashboard_data.ts";
-import type { DatabasePlace } from "./database_access.ts";
+import type { DatabaseConnection } from "./database_access.ts";
 import { type StartThread, ThreadPool } from "./threads/thread_pool.ts";
 
 /** The data of a database that stays open until it is disposed of. */
@@ -36,7 +36,7 @@ export async function openDashboardData(
   geoip: readonly SharedArrayBuffer[] = [],
 ): Promise<OpenDashboardData> {
   await (await readStore(location, environment))[Symbol.asyncDispose]();
-  const threadData = { place: await placeOf(location, environment), geoip };
+  const threadData = { connection: await connectionOf(location, environment), geoip };
   await using opening = new AsyncDisposableStack();
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   const pool = opening.use(new ThreadPool(queryThreads(threadData, resolve, reject), systemClock));
@@ -53,11 +53,11 @@ export async function openDashboardData(
   };
 }
 
-/** The place of a database, with what the environment adds to its location. */
-async function placeOf(
+/** How to connect to a database: its location, and what the environment adds. */
+async function connectionOf(
   { path, file, postgres }: DatabaseLocation,
   { resolve, password }: ConnectionEnvironment,
-): Promise<DatabasePlace> {
+): Promise<DatabaseConnection> {
   if (postgres === undefined) return { name: path, file: resolve(file) };
   const { rootCertificate } = postgres;
   return {

@@ -46,7 +46,7 @@ export async function countAll(database: Database): Promise<OverviewCounts> {
 /** Reads the start page. */
 export async function readOverview(
   database: Database,
-  places: GeoipLookup,
+  geoipOf: GeoipLookup,
   counts: OverviewCounts,
 ): Promise<Overview> {
   const { index } = SERVER_ORDERS.new;
@@ -57,7 +57,7 @@ export async function readOverview(
   const scans = await runningScans(database, [], SCANS);
   return {
     ...counts,
-    newest: await listedServers(database, newest.map(({ id }) => Number(id)), places),
+    newest: await listedServers(database, newest.map(({ id }) => Number(id)), geoipOf),
     running: scans.filter(({ state }) => state === "running"),
   };
 }
@@ -79,7 +79,7 @@ export async function readFinds(
   database: Database,
   scan: string,
   limit: number,
-  places: GeoipLookup,
+  geoipOf: GeoipLookup,
 ): Promise<readonly ListedServer[]> {
   const uuid = storableUuid(scan);
   if (uuid === null) return [];
@@ -100,5 +100,5 @@ export async function readFinds(
       `${candidates} order by t.replied_at desc, t.server desc limit ?`,
     [row.id, limit],
   );
-  return await listedServers(database, found.map(({ id }) => Number(id)), places);
+  return await listedServers(database, found.map(({ id }) => Number(id)), geoipOf);
 }

@@ -33,11 +33,11 @@ type Named = ServerDetails["aliases"][number];
 export async function readDetails(
   database: Database,
   id: number,
-  places: GeoipLookup,
+  geoipOf: GeoipLookup,
   serverIndex: CachedServerIndex | undefined,
 ): Promise<ServerDetails | undefined> {
   if (!isServerNumber(id)) return undefined;
-  const [server] = await listedServers(database, [id], places);
+  const [server] = await listedServers(database, [id], geoipOf);
   if (server === undefined) return undefined;
   const [row] = await database.rows("select notes from servers where id = ?", [id]);
   return {

@@ -39,7 +39,7 @@ export async function readPage(
   database: Database,
   serverIndex: CachedServerIndex | undefined,
   query: ServersQuery,
-  places: GeoipLookup,
+  geoipOf: GeoipLookup,
   steps?: PageSteps,
 ): Promise<ServersPage> {
   const { filters, limit } = query;
@@ -53,7 +53,7 @@ export async function readPage(
   for (let read = 0; found.length <= limit;) {
     const size = serverIndex === undefined && !isAny ? ROWS : limit + 1 - found.length;
     const ids = await nextIds(database, serverIndex, { ...query, cursor, limit: size }, steps);
-    const servers = await listedServers(database, ids, places);
+    const servers = await listedServers(database, ids, geoipOf);
     // The server index may be older than the rows.
     found.push(...servers.filter(isMatch));
     if (ids.length < size) break;

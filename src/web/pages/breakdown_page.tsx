@@ -37,7 +37,7 @@ const MAX_LINES = 7;
 /** The page `/breakdown`. */
 export function breakdownPage(data: BreakdownPageData, context: PageContext): string {
   const { facets } = data;
-  const bars = facets === undefined ? [] : shownBars(facets, context.hasPlaces)
+  const bars = facets === undefined ? [] : shownBars(facets, context.hasGeoip)
     // The counts of a facet ignore its own filter, so they are no shares of the matched servers.
     .filter((name) => context.filters[name] === undefined);
   return htmlDocument({

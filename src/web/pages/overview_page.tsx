@@ -81,7 +81,7 @@ function NothingYet({ context }: { context: PageContext }) {
 
 function Content({ data, context }: { data: OverviewPageData; context: PageContext }) {
   const { overview, trend, days } = data;
-  const { now, hasPlaces } = context;
+  const { now, hasGeoip } = context;
   return (
     <>
       <div class="stack" data-follow>
@@ -122,7 +122,7 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
             servers={overview.newest}
             now={now}
             label="Newest servers"
-            hasPlaces={hasPlaces}
+            hasGeoip={hasGeoip}
           />
         </Card>
       </div>

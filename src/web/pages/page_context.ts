@@ -10,12 +10,12 @@ export interface Caller {
   /** The command: `blocksweep` or `deno task`. */
   readonly program: string;
   /** The database as a word of a shell, without a password. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /** A command for the open database, in which `DATABASE` stands for it: `watch DATABASE`. */
 export function commandFor({ caller }: Pick<PageContext, "caller">, words: string): string {
-  return `${caller.program} ${words.replace("DATABASE", () => caller.place)}`;
+  return `${caller.program} ${words.replace("DATABASE", () => caller.location)}`;
 }
 
 /** The request of a page, and facts about the dashboard. Pages read no clock and no files. */
@@ -32,7 +32,7 @@ export interface PageContext {
   /** The path of the folder with styles and scripts, with a `/` at its end. It changes when they change. */
   readonly assets: string;
   /** Whether `--geoip` was given: without it pages omit countries and operators. */
-  readonly hasPlaces: boolean;
+  readonly hasGeoip: boolean;
   /** Texts that the files of `--geoip` want to be shown. */
   readonly attributions: readonly string[];
 }

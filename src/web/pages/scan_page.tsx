@@ -45,7 +45,7 @@ export function scanPage(
   context: PageContext,
 ): string {
   const isRunning = scan.state === "running" && IDENTITY.test(scan.scan_id);
-  const { now, hasPlaces } = context;
+  const { now, hasGeoip } = context;
   return htmlDocument({
     title: `${kindText(scan)} ${scanNameText(scan) || scan.scan_id}`,
     context,
@@ -81,7 +81,7 @@ export function scanPage(
           {isRunning && <ul class="live-finds" data-live-finds aria-live="polite"></ul>}
           {finds.length === 0
             ? <Empty title={isRunning ? "No server found yet." : "This scan found no server."} />
-            : <ServerTable servers={finds} now={now} label="Last finds" hasPlaces={hasPlaces} />}
+            : <ServerTable servers={finds} now={now} label="Last finds" hasGeoip={hasGeoip} />}
         </Card>
       </div>
     ),

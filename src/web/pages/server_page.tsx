@@ -48,7 +48,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
         <HistoryCharts history={history} id={server.id} now={now} />
         <div class="grid">
           <Card title="Status">
-            <ServerColumns server={server} hasPlaces={context.hasPlaces} />
+            <ServerColumns server={server} hasGeoip={context.hasGeoip} />
           </Card>
           <Published details={details} now={now} />
         </div>

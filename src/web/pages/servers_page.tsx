@@ -77,7 +77,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
           <label for="show-filters" class="button">Filters</label>
           <aside class="facets" aria-label="Filters">
             <BoundsForm {...props} />
-            <FacetList {...props} facets={facets} hasPlaces={context.hasPlaces} />
+            <FacetList {...props} facets={facets} hasGeoip={context.hasGeoip} />
           </aside>
           <div class="card results">
             <Tabs label="Sort order" tabs={tabs} />
@@ -87,7 +87,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
                 now={context.now}
                 label="Servers"
                 query={data.query}
-                hasPlaces={context.hasPlaces}
+                hasGeoip={context.hasGeoip}
               />
             )}
             {page.servers.length > 0 && <CompareForm />}

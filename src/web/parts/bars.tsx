@@ -22,10 +22,10 @@ const FIRST = 10;
 /** The URL of a value. */
 type LinkOf = (value: string | number) => string | undefined;
 
-/** The facets with values. Without `--geoip`, no place is known. */
-export function shownBars({ facets }: Pick<Facets, "facets">, hasPlaces: boolean): FacetName[] {
+/** The facets with values. Without `--geoip`, no country is known. */
+export function shownBars({ facets }: Pick<Facets, "facets">, hasGeoip: boolean): FacetName[] {
   return BARS.filter((name) => facets[name].length > 0)
-    .filter((name) => hasPlaces || name !== "operator" && name !== "country");
+    .filter((name) => hasGeoip || name !== "operator" && name !== "country");
 }
 
 /**

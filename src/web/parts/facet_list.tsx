@@ -44,14 +44,14 @@ interface FilterProps {
 
 /** All facets that have values. */
 export function FacetList(
-  { facets, hasPlaces, ...props }: FilterProps & { facets: Facets | undefined; hasPlaces: boolean },
+  { facets, hasGeoip, ...props }: FilterProps & { facets: Facets | undefined; hasGeoip: boolean },
 ) {
   if (facets === undefined) {
     return (
       <p class="hint">The counts appear when all servers are read. Reload the page for them.</p>
     );
   }
-  const names = FACETS.filter((name) => hasPlaces || name !== "country" && name !== "operator");
+  const names = FACETS.filter((name) => hasGeoip || name !== "country" && name !== "operator");
   return (
     <>
       {names.map((name) => (

@@ -54,9 +54,9 @@ export function Curve(
   const first = Math.floor(address / 2 ** (32 - prefix)) * 4 ** order;
   const depth = prefix / 2 + order;
   const size = 2 ** order;
-  const places = Array.from({ length: 4 ** order }, (_, i) => pointAt(first + i, depth))
+  const points = Array.from({ length: 4 ** order }, (_, i) => pointAt(first + i, depth))
     .map(({ x, y }) => ({ x: x % size * 8 + 4, y: y % size * 8 + 4 }));
-  const [start, end] = [places[0], places[places.length - 1]];
+  const [start, end] = [points[0], points[points.length - 1]];
   return (
     <svg
       class="curve"
@@ -66,7 +66,7 @@ export function Curve(
       role="img"
       aria-label="A Hilbert curve"
     >
-      <path d={`M${places.map(({ x, y }) => `${x} ${y}`).join("L")}`} />
+      <path d={`M${points.map(({ x, y }) => `${x} ${y}`).join("L")}`} />
       <circle class="start" cx={start.x} cy={start.y} r="3.5" />
       <circle class="end" cx={end.x} cy={end.y} r="3.5" />
     </svg>

@@ -6,7 +6,7 @@
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
 import { versionsWith } from "../../classify/game_versions.ts";
-import { PLACE_FIELDS } from "../../app/geoip/place_fields.ts";
+import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
 import type { Facts, FactValue, Plugin } from "../../core/record.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
@@ -33,10 +33,10 @@ const ELSEWHERE = [
 const TIMES = ["seen_at", "first_seen", "probed_at", "changed_at", "players_at"];
 
 /** All columns of a server that have a value, with their meanings as tooltips. */
-export function ServerColumns({ server, hasPlaces }: { server: ListedServer; hasPlaces: boolean }) {
+export function ServerColumns({ server, hasGeoip }: { server: ListedServer; hasGeoip: boolean }) {
   const fields: readonly { name: string; meaning: string }[] = [
     ...STORED_FIELDS,
-    ...hasPlaces ? PLACE_FIELDS : [],
+    ...hasGeoip ? GEOIP_FIELDS : [],
   ];
   const columns = server as unknown as Readonly<Record<string, unknown>>;
   const known = fields.filter(({ name }) =>

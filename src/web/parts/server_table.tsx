@@ -48,12 +48,12 @@ export type ServerColumn = keyof typeof COLUMNS;
  * chosen for the form {@linkcode COMPARE_FORM}.
  */
 export function ServerTable(
-  { servers, now, label, query, hasPlaces }: {
+  { servers, now, label, query, hasGeoip }: {
     servers: readonly ListedServer[];
     now: number;
     label: string;
     query?: ServersQuery;
-    hasPlaces: boolean;
+    hasGeoip: boolean;
   },
 ) {
   const headingOf = (column: ServerColumn, title: string): Heading => {
@@ -70,7 +70,7 @@ export function ServerTable(
         <ServerRow
           server={server}
           now={now}
-          hasPlaces={hasPlaces}
+          hasGeoip={hasGeoip}
           isChoice={query !== undefined}
         />
       ))}
@@ -140,10 +140,10 @@ export function ServerTableFrame(
 }
 
 function ServerRow(
-  { server, now, hasPlaces, isChoice }: {
+  { server, now, hasGeoip, isChoice }: {
     server: ListedServer;
     now: number;
-    hasPlaces: boolean;
+    hasGeoip: boolean;
     isChoice: boolean;
   },
 ) {
@@ -168,8 +168,8 @@ function ServerRow(
       <td role="cell" class="c-address">
         <StateDot online={server.online} />
         <ServerAddress address={key} />
-        {hasPlaces && country !== null && (
-          <small class="place">
+        {hasGeoip && country !== null && (
+          <small class="geoip">
             <abbr class="badge">{safeText(country, 4)}</abbr>
             {operator !== null && <Stranger text={operator} longest={40} />}
           </small>

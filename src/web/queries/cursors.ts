@@ -1,5 +1,5 @@
 /**
- * Cursors: texts that name the place of the next page. Clients pass them on unchanged.
+ * Cursors: texts that name the position of the next page. Clients pass them on unchanged.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { ServersQuery } from "./dashboard_data.ts";
 import { MAX_TIME } from "./dashboard_filters.ts";
 import { formed, type Parameter, ParameterError } from "./parameters.ts";
 
-/** The place of a page of servers. */
+/** The position of a page of servers. */
 export interface ServersCursor {
   readonly sort: ServerOrder;
   readonly at: PageCursor;
@@ -79,21 +79,21 @@ function isOrder(text: unknown): text is ServerOrder {
   return typeof text === "string" && Object.hasOwn(SERVER_ORDERS, text);
 }
 
-/** The place of a page of servers. */
+/** The position of a page of servers. */
 export const SERVERS_CURSOR: Parameter<string> = {
-  description: "The place of the page: `next` or `previous` of another page.",
+  description: "The position of the page: `next` or `previous` of another page.",
   wanted: "the next or previous of another page",
   schema: { type: "string", maxLength: MAX_CURSOR },
   repeats: false,
   read: (text) => readServersCursor(text) === undefined ? undefined : text,
 };
 
-/** The place of an event in the order of times: time, transaction, number. `1764142000000-812-40`. */
+/** The position of an event in the order of times: time, transaction, number. `1764142000000-812-40`. */
 export function eventCursor({ at, tx, seq }: EventCursor): string {
   return `${at}-${tx}-${seq}`;
 }
 
-/** Only events before a place in the order of times. */
+/** Only events before a position in the order of times. */
 export const BEFORE_EVENT = formed(
   "Only events before this one: the `next` of the page before.",
   "the next of another page",
@@ -101,7 +101,7 @@ export const BEFORE_EVENT = formed(
   (text) => parseEventCursor(text) === undefined ? undefined : text,
 );
 
-/** The place of a value of {@linkcode BEFORE_EVENT}; `undefined` for another text. */
+/** The position in a value of {@linkcode BEFORE_EVENT}; `undefined` for another text. */
 export function parseEventCursor(text: string): EventCursor | undefined {
   const [, at, tx, seq] = /^(-?\d{1,16})-(\d{1,19})-(\d{1,15})$/.exec(text) ?? [];
   if (at === undefined || !(Math.abs(Number(at)) <= MAX_TIME)) return undefined;
@@ -109,7 +109,7 @@ export function parseEventCursor(text: string): EventCursor | undefined {
 }
 
 /**
- * The order and the place of a request.
+ * The order and the position of a request.
  *
  * @param text A value of {@linkcode SERVERS_CURSOR}; `undefined`: the first page.
  *

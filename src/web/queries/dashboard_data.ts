@@ -22,7 +22,7 @@ import type {
 } from "../../store/mod.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 
-/** Filters of servers: those of the database, and those of places. */
+/** Filters of servers: those of the database, and those of country and operator. */
 export interface DashboardFilters extends ServerFilters {
   /** Two-letter country codes, of the databases of `--geoip`. */
   readonly country?: readonly string[];
@@ -40,7 +40,7 @@ export interface ServersQuery {
   readonly cursor?: PageCursor;
 }
 
-/** A server of a page: the columns of `servers --json`, its number, and its place. */
+/** A server of a page: the columns of `servers --json`, its number, and its country and operator. */
 export interface ListedServer extends SelectedServer, GeoipValues {
   /** `servers.id`. */
   readonly id: number;

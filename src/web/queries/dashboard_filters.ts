@@ -1,5 +1,5 @@
 /**
- * The filters of the dashboard: those of databases, and those of places. Each has its parameter in
+ * The filters of the dashboard: those of databases, and those of country and operator. Each has its parameter in
  * URLs, its test of a row, and its test of the columns of a server index.
  *
  * @module
@@ -58,13 +58,13 @@ export interface FoundIds {
  *
  * @param value The value of the filter.
  * @param found The servers that the database found for the filters.
- * @returns A test of the servers by their places in the columns.
+ * @returns A test of the servers by their slots in the columns.
  */
 type ColumnTest<Value> = (
   serverIndex: ServerIndexReader,
   value: Value,
   found: FoundIds,
-) => (place: number) => boolean;
+) => (slot: number) => boolean;
 
 /** A filter of the dashboard. */
 interface DashboardFilter<Value> {
@@ -73,8 +73,8 @@ interface DashboardFilter<Value> {
   readonly columns: ColumnTest<Value>;
 }
 
-/** The filters of places, of which databases have no columns. */
-const PLACE_FILTERS = {
+/** The filters of country and operator, of which databases have no columns. */
+const GEOIP_FILTERS = {
   country: columnTest(
     "country",
     (wanted: readonly string[]) => (country: string | null) =>
@@ -92,7 +92,7 @@ const TESTS: {
     NonNullable<DashboardFilters[Name]>,
     ListedRecord & GeoipValues
   >;
-} = { ...SERVER_FILTERS, ...PLACE_FILTERS };
+} = { ...SERVER_FILTERS, ...GEOIP_FILTERS };
 
 /** A test of whether servers match all filters. */
 export function testOfRows(
@@ -115,7 +115,7 @@ export const DASHBOARD_FILTERS: {
     parameter: trueOrFalse("Only servers that are online, or only servers that are offline."),
     columns: ({ columns: { bits } }, online) => {
       const wanted = online ? SERVER_BITS.online : 0;
-      return (place) => (bits[place] & SERVER_BITS.online) === wanted;
+      return (slot) => (bits[slot] & SERVER_BITS.online) === wanted;
     },
   },
   edition: {
@@ -132,7 +132,7 @@ export const DASHBOARD_FILTERS: {
     ),
     columns: ({ columns: { bits } }, wanted) => {
       const isWanted = ["A", "B", "C"].map((letter) => wanted.includes(letter));
-      return (place) => isWanted[(bits[place] >> 5 & 3) - 1] === true;
+      return (slot) => isWanted[(bits[slot] >> 5 & 3) - 1] === true;
     },
   },
   version: {
@@ -148,7 +148,7 @@ export const DASHBOARD_FILTERS: {
     columns: ({ columns: { port } }, ports) => {
       const wanted = new Uint8Array(65_536);
       for (const one of ports) wanted[one] = 1;
-      return (place) => wanted[port[place]] === 1;
+      return (slot) => wanted[port[slot]] === 1;
     },
   },
   network: {
@@ -161,9 +161,9 @@ export const DASHBOARD_FILTERS: {
     columns: ({ columns: { bits, address }, v6 }, networks) => {
       const isWanted = isInNetworks(networks);
       const hasV6 = networks.some((network) => typeof parseNetwork(network).start === "bigint");
-      return (place) => {
-        const kind = bits[place] & (SERVER_BITS.isV6 | SERVER_BITS.noAddress);
-        const at = address[place];
+      return (slot) => {
+        const kind = bits[slot] & (SERVER_BITS.isV6 | SERVER_BITS.noAddress);
+        const at = address[slot];
         if (kind === 0) return isWanted(at);
         return kind === SERVER_BITS.isV6 && hasV6 && isWanted(v6[2 * at] << 64n | v6[2 * at + 1]);
       };
@@ -176,8 +176,8 @@ export const DASHBOARD_FILTERS: {
   tag: {
     parameter: several(text("Only servers with this tag.")),
     columns: (serverIndex, _, { tag }) => {
-      const found = markedPlaces(serverIndex, tag);
-      return (place) => found[place] === 1;
+      const found = markedSlots(serverIndex, tag);
+      return (slot) => found[slot] === 1;
     },
   },
   country: {
@@ -187,7 +187,7 @@ export const DASHBOARD_FILTERS: {
       { type: "string", pattern: "^[A-Za-z]{2}$" },
       (text) => /^[A-Za-z]{2}$/.test(text) ? text.toUpperCase() : undefined,
     )),
-    columns: inDictionary("country", PLACE_FILTERS.country, asText),
+    columns: inDictionary("country", GEOIP_FILTERS.country, asText),
   },
   operator: {
     parameter: several(
@@ -195,27 +195,27 @@ export const DASHBOARD_FILTERS: {
     ),
     columns: inDictionary(
       "operator",
-      PLACE_FILTERS.operator,
+      GEOIP_FILTERS.operator,
       (text) => Number(text.slice(0, text.indexOf(" "))),
     ),
   },
   minPlayers: {
     parameter: wholeNumber("Only servers with at least this many players.", 0, MAX_PLAYERS),
-    columns: ({ columns: { bits, players } }, min) => (place) =>
-      (bits[place] & SERVER_BITS.players ? players[place] : -1) >= min,
+    columns: ({ columns: { bits, players } }, min) => (slot) =>
+      (bits[slot] & SERVER_BITS.players ? players[slot] : -1) >= min,
   },
   maxPlayers: {
     parameter: wholeNumber("Only servers with at most this many players.", 0, MAX_PLAYERS),
-    columns: ({ columns: { bits, players } }, max) => (place) =>
-      (bits[place] & SERVER_BITS.players) !== 0 && players[place] <= max,
+    columns: ({ columns: { bits, players } }, max) => (slot) =>
+      (bits[slot] & SERVER_BITS.players) !== 0 && players[slot] <= max,
   },
   noAliases: {
     parameter: trueOrFalse("Only servers that are no alias of another server."),
-    columns: ({ columns: { alias } }) => (place) => alias[place] === 0,
+    columns: ({ columns: { alias } }) => (slot) => alias[slot] === 0,
   },
   since: {
     parameter: wholeNumber("Only servers that changed later, Unix milliseconds.", 0, MAX_TIME),
-    columns: ({ columns: { changedAt } }, time) => (place) => changedAt[place] > time,
+    columns: ({ columns: { changedAt } }, time) => (slot) => changedAt[slot] > time,
   },
 };
 
@@ -234,7 +234,7 @@ function inDictionary<Value, Cell>(
     const wanted = dictionaries[name].codesWith((text) => isWanted(cellOf(text)));
     const codes = columns[name];
     // A number beyond the list is that of a text which was added meanwhile.
-    return (place) => wanted[codes[place]] === 1;
+    return (slot) => wanted[codes[slot]] === 1;
   };
 }
 
@@ -246,13 +246,13 @@ function asList(json: string): readonly string[] {
   return readTexts(json) ?? [];
 }
 
-/** Marks the places of servers: 1. */
-function markedPlaces(serverIndex: ServerIndexReader, ids: readonly number[]): Uint8Array {
+/** Marks the slots of servers: 1. */
+function markedSlots(serverIndex: ServerIndexReader, ids: readonly number[]): Uint8Array {
   const { count } = serverIndex;
   const marked = new Uint8Array(count);
   for (const id of ids) {
-    const place = serverIndex.rowOf(id);
-    if (place >= 0 && place < count) marked[place] = 1;
+    const slot = serverIndex.slotOf(id);
+    if (slot >= 0 && slot < count) marked[slot] = 1;
   }
   return marked;
 }
@@ -262,19 +262,19 @@ function containsText(
   serverIndex: ServerIndexReader,
   text: string,
   { text: foundIds }: FoundIds,
-): (place: number) => boolean {
+): (slot: number) => boolean {
   const part = foldCase(text);
   const { count, columns: { software } } = serverIndex;
-  const found = markedPlaces(serverIndex, foundIds);
-  const mark = (place: number) => {
-    if (place >= 0 && place < count) found[place] = 1;
+  const found = markedSlots(serverIndex, foundIds);
+  const mark = (slot: number) => {
+    if (slot >= 0 && slot < count) found[slot] = 1;
   };
   if (part === "") found.fill(1);
-  else serverIndex.texts.search(part, count, mark, (id) => mark(serverIndex.rowOf(id)));
+  else serverIndex.texts.search(part, count, mark, (id) => mark(serverIndex.slotOf(id)));
   const inSoftware = serverIndex.dictionaries.software.codesWith((one) =>
     foldCase(one).includes(part)
   );
-  return (place) => found[place] === 1 || inSoftware[software[place]] === 1;
+  return (slot) => found[slot] === 1 || inSoftware[software[slot]] === 1;
 }
 
 /** An IPv4 or IPv6 network in its canonical form: `192.0.2.0/24`, or one address. */

@@ -6,7 +6,7 @@
 import { parseHost } from "../../core/address.ts";
 import type { GeoipLookup, GeoipValues } from "../../app/geoip/mod.ts";
 import type { StoredRecord } from "../../store/mod.ts";
-import { FacetCounts, isOfPlace, type NamedValue } from "../server_index/facets.ts";
+import { FacetCounts, isGeoipFacet, type NamedValue } from "../server_index/facets.ts";
 import { smallestSquare } from "../server_index/map_cells.ts";
 import {
   type FacetName,
@@ -32,7 +32,7 @@ const ROW_COLUMNS = [
   ...["software", "edition", "protocols", "probed_at", "latency_ms"] as const,
 ] as const satisfies readonly (keyof StoredRecord)[];
 
-/** A server of a row, with the place of its address. */
+/** A server of a row, with country and operator of its address. */
 export type ReportedServer = Pick<StoredRecord, typeof ROW_COLUMNS[number]> & GeoipValues;
 
 /** What a report shows of its servers. */
@@ -59,11 +59,11 @@ export class ReportCollector {
   #replies: { oldest: number; newest: number } | null = null;
 
   /** @param limit Maximum number of rows. */
-  constructor(private readonly limit: number, private readonly places: GeoipLookup) {}
+  constructor(private readonly limit: number, private readonly geoipOf: GeoipLookup) {}
 
   add(record: StoredRecord): void {
-    const place = this.places(record.host);
-    const server = { ...record, ...place };
+    const geoip = this.geoipOf(record.host);
+    const server = { ...record, ...geoip };
     const players = server.online ? server.players_online ?? 0 : 0;
     this.#totals.servers++;
     this.#totals.online += Number(server.online);
@@ -75,7 +75,7 @@ export class ReportCollector {
     const address = parseHost(server.host)?.address;
     if (typeof address === "number") this.#addresses.push(address);
     if (server.protocol !== "") this.#addReply(server.seen_at);
-    this.#rows.push(rowOf(record, place));
+    this.#rows.push(rowOf(record, geoip));
     if (this.#rows.length >= 2 * this.limit + 1000) this.#rows = this.#best();
   }
 
@@ -87,7 +87,7 @@ export class ReportCollector {
         facets: Object.fromEntries(
           this.#facets.map(([name, sums]) => [
             name,
-            isOfPlace(name) && sums.isUnknown ? [] : sums.mostFrequent(),
+            isGeoipFacet(name) && sums.isUnknown ? [] : sums.mostFrequent(),
           ]),
         ) as Record<FacetName, FacetValue[]>,
       },
@@ -110,9 +110,9 @@ export class ReportCollector {
 }
 
 /** The row of a server. Other columns would take most of the memory. */
-function rowOf(record: StoredRecord, place: GeoipValues): ReportedServer {
+function rowOf(record: StoredRecord, geoip: GeoipValues): ReportedServer {
   const columns = ROW_COLUMNS.map((name) => [name, record[name]]);
-  return { ...Object.fromEntries(columns), ...place } as ReportedServer;
+  return { ...Object.fromEntries(columns), ...geoip } as ReportedServer;
 }
 
 /** The values of a server in a facet. */

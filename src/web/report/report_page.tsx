@@ -29,7 +29,7 @@ export interface ReportContext {
   readonly now: number;
   /** The trend of all watched servers of {@linkcode TREND_DAYS}; `undefined`: none is known. */
   readonly trend: Trend | undefined;
-  readonly hasPlaces: boolean;
+  readonly hasGeoip: boolean;
   /** Texts that the files of `--geoip` want to be shown. */
   readonly attributions: readonly string[];
 }
@@ -51,9 +51,9 @@ export function reportPage(data: ReportData, context: ReportContext): string {
         <h1>{title}</h1>
         <Summary data={data} />
         <Trends context={context} />
-        <Breakdown data={data} hasPlaces={context.hasPlaces} />
+        <Breakdown data={data} hasGeoip={context.hasGeoip} />
         {data.map !== undefined && <ReportMap cells={data.map} />}
-        <ReportTable data={data} hasPlaces={context.hasPlaces} />
+        <ReportTable data={data} hasGeoip={context.hasGeoip} />
       </>
     ),
     footer: context.attributions.map((text) => <Attribution text={text} />),
@@ -106,10 +106,10 @@ function Trends({ context }: { context: ReportContext }) {
   );
 }
 
-function Breakdown({ data: { facets }, hasPlaces }: { data: ReportData; hasPlaces: boolean }) {
+function Breakdown({ data: { facets }, hasGeoip }: { data: ReportData; hasGeoip: boolean }) {
   return (
     <div class="grid">
-      {shownBars(facets, hasPlaces).map((name) => (
+      {shownBars(facets, hasGeoip).map((name) => (
         <Bars name={name} values={facets.facets[name]} servers={facets.servers} />
       ))}
     </div>

@@ -26,9 +26,9 @@ const LISTS = [
 ] as const;
 
 /** The table with its filters. */
-export function ReportTable({ data, hasPlaces }: { data: ReportData; hasPlaces: boolean }) {
+export function ReportTable({ data, hasGeoip }: { data: ReportData; hasGeoip: boolean }) {
   const { facets: { servers }, rows } = data;
-  const lists = LISTS.filter(([column]) => hasPlaces || column !== "countries");
+  const lists = LISTS.filter(([column]) => hasGeoip || column !== "countries");
   return (
     <Card title="Servers" aside={<small data-count aria-live="polite"></small>}>
       {rows.length < servers && (

@@ -106,7 +106,7 @@ export class CachedServerIndex {
       count: this.counts(filters).servers,
       all: this.counts({}).servers,
       has: (id) => {
-        const row = this.#reader.rowOf(id);
+        const row = this.#reader.slotOf(id);
         return row >= 0 && row < count && failed[row] === 0;
       },
       ids: () => this.#idsWith(count, (row) => failed[row] === 0, few),

@@ -71,7 +71,7 @@ export class FacetCounts {
 }
 
 /** Whether a facet is a part of the place of an address. */
-export const isOfPlace = (name: FacetName) => name === "country" || name === "operator";
+export const isGeoipFacet = (name: FacetName) => name === "country" || name === "operator";
 
 /** Counts the servers that filters match, and the values of each facet. */
 export function countFacets(serverIndex: ServerIndexReader, matches: Matches): Facets {
@@ -121,8 +121,8 @@ function countFacet(
   }
   const dictionary = FACET_DICTIONARY[name];
   const { size } = dictionaries[dictionary];
-  // Without --geoip, no place is known.
-  if (isOfPlace(name) && size === 1) return [];
+  // Without --geoip, no country is known.
+  if (isGeoipFacet(name) && size === 1) return [];
   const counts = countCodes(serverIndex, matches, columns[dictionary], size, FAILED[name]);
   return valuesOf(serverIndex, name, counts);
 }
@@ -146,12 +146,12 @@ function countCodes(
   for (let k = 0; k < length; k++) {
     const i = few === undefined ? k : few[k];
     if ((failed[i] & ~own) !== 0) continue;
-    const place = 2 * codes[i];
+    const at = 2 * codes[i];
     if (bits[i] & SERVER_BITS.online) {
-      sums[place] += ONE_SERVER + 1;
-      sums[place + 1] += all[i];
+      sums[at] += ONE_SERVER + 1;
+      sums[at + 1] += all[i];
     } else {
-      sums[place] += ONE_SERVER;
+      sums[at] += ONE_SERVER;
     }
   }
   const counts = {

@@ -22,7 +22,7 @@ const FEW = 1 / 8;
 
 /** Which servers of a server index filters match. */
 export interface Matches {
-  /** Number of places of the server index. */
+  /** Number of slots of the server index. */
   readonly count: number;
   /**
    * For each server, the bits of the filters that do not match; 0: all match. A server that a filter
@@ -30,7 +30,7 @@ export interface Matches {
    */
   readonly failed: Uint16Array;
   /**
-   * The places of the servers that only filters of facets may exclude, ascending. `undefined`: there are
+   * The slots of the servers that only filters of facets may exclude, ascending. `undefined`: there are
    * many.
    */
   readonly few: Uint32Array | undefined;
@@ -68,7 +68,7 @@ function setFailed(
   failed: Uint16Array,
   few: Uint32Array | undefined,
   bit: number,
-  isMatch: (place: number) => boolean,
+  isMatch: (slot: number) => boolean,
 ): void {
   const length = few?.length ?? failed.length;
   for (let k = 0; k < length; k++) {
@@ -77,13 +77,13 @@ function setFailed(
   }
 }
 
-/** The places of the servers that are not excluded, if they are few. */
+/** The slots of the servers that are not excluded, if they are few. */
 function fewOf(failed: Uint16Array, few: Uint32Array | undefined): Uint32Array | undefined {
   if (few !== undefined) return few.filter((i) => failed[i] === 0);
   let count = 0;
   for (let i = 0; i < failed.length; i++) if (failed[i] === 0) count++;
   if (count > FEW * failed.length) return undefined;
-  const places = new Uint32Array(count);
-  for (let i = 0, k = 0; k < count; i++) if (failed[i] === 0) places[k++] = i;
-  return places;
+  const slots = new Uint32Array(count);
+  for (let i = 0, k = 0; k < count; i++) if (failed[i] === 0) slots[k++] = i;
+  return slots;
 }

@@ -29,7 +29,7 @@ export const SERVER_BITS = {
   online: 1,
   /** The number of players is known. */
   players: 2,
-  /** The address is an IPv6 address: `address` is its place in `v6`. */
+  /** The address is an IPv6 address: `address` is its index in `v6`. */
   isV6: 4,
   /** The address is not an address: another program wrote it. */
   noAddress: 8,
@@ -81,7 +81,7 @@ type ColumnName = keyof typeof COLUMNS;
 /** Maximum number of texts in a dictionary whose column has 16 bits. */
 export const MAX_SHORT = 2 ** 16;
 
-/** The columns of a server index. Values of servers are at the same place in each. */
+/** The columns of a server index. Values of servers are in the same slot of each. */
 export interface IndexColumns {
   /** `servers.id`, ascending. */
   readonly id: Int32Array;
@@ -153,7 +153,7 @@ export class ServerIndexViews {
     };
   }
 
-  /** Number of places that are in use, including those of removed servers. */
+  /** Number of slots that are in use, including those of removed servers. */
   get count(): number {
     return Atomics.load(this.header, HEADER.count);
   }
@@ -185,8 +185,8 @@ export class ServerIndexViews {
     return this.newest[0] === 0 ? null : this.newest[0];
   }
 
-  /** The place of a server, or the place where it would be inserted. */
-  placeOf(id: number): number {
+  /** The slot of a server, or the slot where it would be inserted. */
+  insertionSlot(id: number): number {
     const ids = this.columns.id;
     let [low, high] = [0, this.count];
     if (high > 0 && ids[high - 1] < id) return high;
@@ -198,10 +198,10 @@ export class ServerIndexViews {
     return low;
   }
 
-  /** The place of a server; -1: it is not in the server index. */
-  rowOf(id: number): number {
-    const place = this.placeOf(id);
-    return place < this.count && this.columns.id[place] === id ? place : -1;
+  /** The slot of a server; -1: it is not in the server index. */
+  slotOf(id: number): number {
+    const slot = this.insertionSlot(id);
+    return slot < this.count && this.columns.id[slot] === id ? slot : -1;
   }
 }
 

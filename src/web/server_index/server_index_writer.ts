@@ -64,7 +64,7 @@ export class ServerIndexWriter extends ServerIndexViews {
   /** Whether no further server or text fits: a new server index has to be made. */
   isFull = false;
 
-  constructor(memory: ServerIndexMemory, private readonly places: GeoipLookup) {
+  constructor(memory: ServerIndexMemory, private readonly geoipOf: GeoipLookup) {
     super(memory);
     const { BYTES_PER_ELEMENT: short } = Uint16Array;
     this.#dictionaries = Object.fromEntries(
@@ -96,22 +96,22 @@ export class ServerIndexWriter extends ServerIndexViews {
   write(row: Row): void {
     const id = Number(row.id);
     const text = textsOf(row);
-    let place = this.placeOf(id);
-    if (place === this.count) {
+    let slot = this.insertionSlot(id);
+    if (slot === this.count) {
       if (!this.#hasRoom()) return;
-      this.columns.id[place] = id;
-      this.#writeValues(place, row);
-      if (!this.#texts.append(place, text)) this.columns.bits[place] |= SERVER_BITS.cut;
-      this.count = place + 1;
+      this.columns.id[slot] = id;
+      this.#writeValues(slot, row);
+      if (!this.#texts.append(slot, text)) this.columns.bits[slot] |= SERVER_BITS.cut;
+      this.count = slot + 1;
       return;
     }
-    if (this.columns.id[place] !== id) {
+    if (this.columns.id[slot] !== id) {
       if (!this.#hasRoom()) return;
-      this.#insert(place, id);
+      this.#insert(slot, id);
     }
-    place = this.rowOf(id);
-    this.#writeValues(place, row);
-    if (!this.#texts.replace(place, id, text)) this.isFull = true;
+    slot = this.slotOf(id);
+    this.#writeValues(slot, row);
+    if (!this.#texts.replace(slot, id, text)) this.isFull = true;
   }
 
   #hasRoom(): boolean {
@@ -120,25 +120,25 @@ export class ServerIndexWriter extends ServerIndexViews {
     return false;
   }
 
-  #insert(place: number, id: number): void {
+  #insert(slot: number, id: number): void {
     const { count } = this;
-    for (const column of Object.values(this.columns)) column.copyWithin(place + 1, place, count);
-    this.#texts.insert(place, count);
-    this.columns.id[place] = id;
-    this.columns.bits[place] = 0;
+    for (const column of Object.values(this.columns)) column.copyWithin(slot + 1, slot, count);
+    this.#texts.insert(slot, count);
+    this.columns.id[slot] = id;
+    this.columns.bits[slot] = 0;
     this.count = count + 1;
   }
 
-  #writeValues(place: number, row: Row): void {
+  #writeValues(slot: number, row: Row): void {
     const { columns } = this;
-    const address = this.#addressOf(String(row.address), place);
-    columns.bits[place] = address |
+    const address = this.#addressOf(String(row.address), slot);
+    columns.bits[slot] = address |
       SERVER_BITS.confidence * (1 + CONFIDENCES.indexOf(String(row.software_confidence))) |
       (isCut(row) ? SERVER_BITS.cut : 0);
-    columns.port[place] = Number(row.port);
-    columns.changedAt[place] = Number(row.changed_at);
+    columns.port[slot] = Number(row.port);
+    columns.changedAt[slot] = Number(row.changed_at);
     const code = (name: DictionaryName, text: unknown) => {
-      columns[name][place] = this.#dictionaries[name].codeOf(text === null ? null : String(text));
+      columns[name][slot] = this.#dictionaries[name].codeOf(text === null ? null : String(text));
     };
     code("edition", row.edition);
     code("software", cut(row.software, MAX_TEXT));
@@ -146,24 +146,24 @@ export class ServerIndexWriter extends ServerIndexViews {
     code("protocols", row.protocols);
     code("flags", row.flags);
     code("alias", row.alias_of);
-    const { country, asn, operator } = this.places(canonicalHost(String(row.address)));
+    const { country, asn, operator } = this.geoipOf(canonicalHost(String(row.address)));
     code("country", country);
     code("operator", asn === null ? null : `${asn} ${operator ?? ""}`);
-    this.#writeState(place, row);
+    this.#writeState(slot, row);
   }
 
   /** Writes an address; returns the bits that say what it is. */
-  #addressOf(text: string, place: number): number {
+  #addressOf(text: string, slot: number): number {
     const address = parseAddress(text);
     const { address: column, bits } = this.columns;
     if (address === undefined) return SERVER_BITS.noAddress;
     if (typeof address === "number") {
-      column[place] = address;
+      column[slot] = address;
       return 0;
     }
     const words = [address >> 64n, address & 0xffffffffffffffffn] as const;
-    if (bits[place] & SERVER_BITS.isV6) {
-      this.v6.set(words, 2 * column[place]);
+    if (bits[slot] & SERVER_BITS.isV6) {
+      this.v6.set(words, 2 * column[slot]);
       return SERVER_BITS.isV6;
     }
     const { v6Count } = this;
@@ -172,19 +172,19 @@ export class ServerIndexWriter extends ServerIndexViews {
       return SERVER_BITS.noAddress;
     }
     this.v6.set(words, 2 * v6Count);
-    column[place] = v6Count;
+    column[slot] = v6Count;
     this.v6Count = v6Count + 1;
     return SERVER_BITS.isV6;
   }
 
-  #writeState(place: number, row: Row): void {
+  #writeState(slot: number, row: Row): void {
     const { bits, players, probedMinute } = this.columns;
     const online = Number(row.players_online ?? NaN);
     const isKnown = online >= 0;
-    bits[place] = bits[place] & ~(SERVER_BITS.online | SERVER_BITS.players | SERVER_BITS.removed) |
+    bits[slot] = bits[slot] & ~(SERVER_BITS.online | SERVER_BITS.players | SERVER_BITS.removed) |
       (row.online === 1 ? SERVER_BITS.online : 0) | (isKnown ? SERVER_BITS.players : 0);
-    players[place] = isKnown ? Math.min(online, MAX_PLAYERS) : 0;
-    probedMinute[place] = Math.floor(Number(row.probed_at) / MINUTE_MS);
+    players[slot] = isKnown ? Math.min(online, MAX_PLAYERS) : 0;
+    probedMinute[slot] = Math.floor(Number(row.probed_at) / MINUTE_MS);
     this.newest[0] = Math.max(this.newest[0], Number(row.replied_at ?? 0));
   }
 
@@ -199,22 +199,22 @@ export class ServerIndexWriter extends ServerIndexViews {
    */
   writeStates(rows: readonly Row[], after: number, last: number): number[] {
     const missing: number[] = [];
-    let place = this.placeOf(after + 1);
+    let slot = this.insertionSlot(after + 1);
     for (const row of rows) {
       const id = Number(row.id);
-      for (; place < this.count && this.columns.id[place] < id; place++) this.#remove(place);
-      const isThere = place < this.count && this.columns.id[place] === id;
-      if (isThere && !(this.columns.bits[place] & SERVER_BITS.removed)) {
-        this.#writeState(place, row);
+      for (; slot < this.count && this.columns.id[slot] < id; slot++) this.#remove(slot);
+      const isThere = slot < this.count && this.columns.id[slot] === id;
+      if (isThere && !(this.columns.bits[slot] & SERVER_BITS.removed)) {
+        this.#writeState(slot, row);
       } else missing.push(id);
-      if (isThere) place++;
+      if (isThere) slot++;
     }
-    for (; place < this.count && this.columns.id[place] <= last; place++) this.#remove(place);
+    for (; slot < this.count && this.columns.id[slot] <= last; slot++) this.#remove(slot);
     return missing;
   }
 
-  #remove(place: number): void {
-    this.columns.bits[place] |= SERVER_BITS.removed;
+  #remove(slot: number): void {
+    this.columns.bits[slot] |= SERVER_BITS.removed;
   }
 }
 

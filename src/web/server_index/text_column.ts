@@ -75,18 +75,18 @@ export class TextWriter extends TextViews {
    *
    * @returns Whether there was room for all of it.
    */
-  append(row: number, text: string): boolean {
-    const start = this.starts[row];
-    const share = Math.floor(SHARE * (this.bytes.length - start) / (this.#capacity - row));
+  append(slot: number, text: string): boolean {
+    const start = this.starts[slot];
+    const share = Math.floor(SHARE * (this.bytes.length - start) / (this.#capacity - slot));
     const end = Math.min(start + share, this.bytes.length) - 1;
     const { read, written } = this.#encoder.encodeInto(text, this.bytes.subarray(start, end));
-    this.starts[row + 1] = start + written + 1;
+    this.starts[slot + 1] = start + written + 1;
     return read === text.length;
   }
 
   /** Makes room for a server among others; its text has to be moved. */
-  insert(row: number, count: number): void {
-    this.starts.copyWithin(row + 1, row, count + 1);
+  insert(slot: number, count: number): void {
+    this.starts.copyWithin(slot + 1, slot, count + 1);
   }
 
   /**
@@ -94,14 +94,14 @@ export class TextWriter extends TextViews {
    *
    * @returns Whether there was room.
    */
-  replace(row: number, id: number, text: string): boolean {
-    const place = this.bytes.subarray(
-      this.starts[row],
-      Math.max(this.starts[row], this.starts[row + 1] - 1),
+  replace(slot: number, id: number, text: string): boolean {
+    const space = this.bytes.subarray(
+      this.starts[slot],
+      Math.max(this.starts[slot], this.starts[slot + 1] - 1),
     );
     this.#clearMoved(id);
-    const { read, written } = this.#encoder.encodeInto(text, place);
-    place.fill(0, read === text.length ? written : 0);
+    const { read, written } = this.#encoder.encodeInto(text, space);
+    space.fill(0, read === text.length ? written : 0);
     return read === text.length || this.#move(id, text);
   }
 
@@ -134,21 +134,21 @@ export class TextReader extends TextViews {
    *
    * @param part In lower case, not empty.
    * @param count Number of servers.
-   * @param found Receives the place of each server, in ascending order.
+   * @param found Receives the slot of each server, in ascending order.
    * @param foundMoved Receives the `servers.id` of each server whose text was moved.
    */
   search(
     part: string,
     count: number,
-    found: (row: number) => void,
+    found: (slot: number) => void,
     foundMoved: (id: number) => void,
   ): void {
     const bytes = new TextEncoder().encode(part);
     const skips = skipsOf(bytes);
     searchTexts(this.bytes, this.starts, count, bytes, skips, found);
     const moved = Atomics.load(this.movedCount, 0);
-    const foundPlace = (place: number) => foundMoved(this.movedIds[place]);
-    searchTexts(this.movedBytes, this.movedStarts, moved, bytes, skips, foundPlace);
+    const foundSlot = (slot: number) => foundMoved(this.movedIds[slot]);
+    searchTexts(this.movedBytes, this.movedStarts, moved, bytes, skips, foundSlot);
   }
 }
 
@@ -157,7 +157,7 @@ export class TextReader extends TextViews {
  *
  * @param starts The starts of texts, and the end of the last one.
  * @param count Number of texts.
- * @param found Receives the place of each text.
+ * @param found Receives the slot of each text.
  */
 function searchTexts(
   bytes: Uint8Array,
@@ -165,11 +165,11 @@ function searchTexts(
   count: number,
   part: Uint8Array,
   skips: Int32Array,
-  found: (place: number) => void,
+  found: (slot: number) => void,
 ): void {
   const last = part.length - 1;
   const [final, end] = [part[last], Math.min(starts[count], bytes.length)];
-  let place = 0;
+  let slot = 0;
   for (let at = last; at < end;) {
     const byte = bytes[at];
     let same = byte === final ? 0 : -1;
@@ -178,9 +178,9 @@ function searchTexts(
       at += skips[byte];
       continue;
     }
-    place = placeAt(starts, at - last, place, count);
-    found(place);
-    at = starts[place + 1] + last;
+    slot = slotAt(starts, at - last, slot, count);
+    found(slot);
+    at = starts[slot + 1] + last;
   }
 }
 
@@ -193,7 +193,7 @@ function skipsOf(part: Uint8Array): Int32Array {
 }
 
 /** The last text from `first` on that starts at a position or before it. */
-function placeAt(starts: Uint32Array, at: number, first: number, count: number): number {
+function slotAt(starts: Uint32Array, at: number, first: number, count: number): number {
   let [low, step] = [first, 1];
   while (low + step < count && starts[low + step] <= at) [low, step] = [low + step, 2 * step];
   let high = Math.min(low + step, count);

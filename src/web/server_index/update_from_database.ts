@@ -43,13 +43,13 @@ export class DatabaseIndex {
   /** Makes the server index of a database that has an identity. */
   static async of(
     database: Database,
-    places: GeoipLookup,
+    geoipOf: GeoipLookup,
     identity: string,
   ): Promise<DatabaseIndex> {
     const [{ n }] = await database.rows("select count(*) as n from server_state");
     const capacity = Math.ceil(1.25 * Number(n)) + SPARE;
     const serverIndex = new DatabaseIndex(
-      new ServerIndexWriter(newServerIndex(identity, capacity), places),
+      new ServerIndexWriter(newServerIndex(identity, capacity), geoipOf),
     );
     await serverIndex.readAll(database);
     return serverIndex;

@@ -44,7 +44,7 @@ const SPILL = `spill-${scanId(1)}.1.ndjson`;
 
 /** A folder with a database, a spill file and a spool. */
 async function inFolder(
-  work: (folder: string, place: DatabaseLocation) => Promise<void>,
+  work: (folder: string, location: DatabaseLocation) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/servers.db`;
@@ -70,10 +70,10 @@ async function inFolder(
 }
 
 Deno.test("a spill file and a spool lose the lines of a server, and no others", async () => {
-  await inFolder(async (folder, place) => {
+  await inFolder(async (folder, location) => {
     const keys = new Set(["127.0.0.1:1", "b.example:1"]);
-    const files = [`${folder}/${SPILL}`, `${place.file}.webhook`];
-    const search = { place, keys, spool: undefined };
+    const files = [`${folder}/${SPILL}`, `${location.file}.webhook`];
+    const search = { location, keys, spool: undefined };
     const before = files.map((file) => Deno.readTextFileSync(file));
     const expected = files.map((path) => ({ path, lines: 2 }));
     assertEquals(await forgetInFiles({ ...search, dryRun: true }), expected);
@@ -94,13 +94,13 @@ Deno.test("a spill file and a spool lose the lines of a server, and no others", 
 });
 
 Deno.test("the events in the spool of a running watch stay, which is reported", async () => {
-  await inFolder(async (_, place) => {
+  await inFolder(async (_, location) => {
     await using database = openSqlite(":memory:");
     await createTables(database);
-    const path = `${place.file}.webhook`;
+    const path = `${location.file}.webhook`;
     const spool = await EventSpool.open({ path, onWriteError: () => {} });
     const servers = await find(database, "127.0.0.1:2");
-    const search = { place, spool: path, dryRun: false };
+    const search = { location, spool: path, dryRun: false };
     const [, problem] = await forgetServers(database, servers, search);
     assertEquals([problem.path, problem.lines], [path, 1]);
     assertEquals(problem.problem, "a watch uses it; stop the watch, and run the command again");

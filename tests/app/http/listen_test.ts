@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
-import { affordableConnections, listenOn, placeText } from "../../../src/app/http/listen.ts";
+import { affordableConnections, listenOn, listenText } from "../../../src/app/http/listen.ts";
 import { freeDescriptors } from "../../../src/net/file_descriptors.ts";
 
 Deno.test("a port in use is an error that names the purpose and the place", () => {
@@ -11,7 +11,7 @@ Deno.test("a port in use is an error that names the purpose and the place", () =
     InputError,
     `Cannot serve tests on 127.0.0.1:${port}: `,
   );
-  assertEquals([placeText("::1", 80), placeText("10.0.0.1", 80)], ["[::1]:80", "10.0.0.1:80"]);
+  assertEquals([listenText("::1", 80), listenText("10.0.0.1", 80)], ["[::1]:80", "10.0.0.1:80"]);
 });
 
 Deno.test("with enough descriptors a server may have all its connections open", () => {

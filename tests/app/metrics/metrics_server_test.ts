@@ -1,8 +1,8 @@
-/** Covers src/app/metrics/ and src/app/settings/metrics_place.ts. */
+/** Covers src/app/metrics/ and src/app/settings/metrics_address.ts. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { VERSION } from "../../../src/app/metrics/build_info.ts";
 import { Histogram, prometheusText } from "../../../src/app/metrics/prometheus_text.ts";
-import { parseMetrics } from "../../../src/app/settings/metrics_place.ts";
+import { parseMetrics } from "../../../src/app/settings/metrics_address.ts";
 import {
   MetricsPage,
   type MetricsSources,

@@ -4,7 +4,7 @@ import {
   type WatchMetricsOptions,
   watchMetricsSettings,
 } from "../../../src/app/metrics/watch_metrics_settings.ts";
-import { parseMetrics } from "../../../src/app/settings/metrics_place.ts";
+import { parseMetrics } from "../../../src/app/settings/metrics_address.ts";
 import { InputError } from "../../../src/core/errors.ts";
 
 const NOTHING: WatchMetricsOptions = {

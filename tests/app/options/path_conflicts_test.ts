@@ -5,7 +5,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { namesFile, refuseFiles } from "../../../src/app/options/path_conflicts.ts";
-import { checkpointPlace } from "../../../src/app/resume/open_with_checkpoint.ts";
+import { chooseCheckpoint } from "../../../src/app/resume/open_with_checkpoint.ts";
 import { main } from "../../../src/cli/mod.ts";
 import { outputPaths, planOutputs } from "../../../src/app/outputs/plan_outputs.ts";
 import { InputError } from "../../../src/core/errors.ts";
@@ -74,7 +74,7 @@ Deno.test("a checkpoint is beside the first file of -o, otherwise beside the fil
   const placeOf = (...args: string[]) => {
     const { options } = readCommandLine("scan", ["127.0.0.1", ...args]);
     const paths = outputPaths(options, planOutputs(options, undefined));
-    return checkpointPlace(options.checkpoint, paths)?.path;
+    return chooseCheckpoint(options.checkpoint, paths)?.path;
   };
   const places = [
     placeOf("-o", "a.db", "-o", "b.ndjson"),

@@ -122,7 +122,7 @@ async function resume(path: string, folder: string): Promise<void> {
   const spill = spillPath([`${folder}/x.csv`], checkpoint.scanId);
   assert(spill.startsWith(`${folder}/spill-0`), spill);
   const { responders, offsets } = left.cut(
-    [...files, ...stores.places.map(() => "-")]
+    [...files, ...stores.locations.map(() => "-")]
       .map((name) => ({ name, length: name === "-" ? null : 1e9 })),
   );
   assert(offsets.every((offset) => offset === null || offset >= 0));
@@ -134,8 +134,8 @@ async function resume(path: string, folder: string): Promise<void> {
   const lines = [
     resumeLine(resumed, state.written, plan),
     ...summary(state, { reason: "done", marks: checkpoint.marks }, {
-      outputs: stores.places,
-      databases: stores.places,
+      outputs: stores.locations,
+      databases: stores.locations,
       retries: 1,
       given: new Map(),
     }),

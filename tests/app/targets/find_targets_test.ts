@@ -173,7 +173,7 @@ function dryRun(named: NamedTargets): string[] {
     limits,
     options,
     outputs: [],
-    databases: { places: [], downAfter: 3 },
+    databases: { locations: [], downAfter: 3 },
     threads: 0,
     engine: { name: "portable" },
   });

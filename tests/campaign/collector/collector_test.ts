@@ -23,7 +23,7 @@ async function linesAfter(missed: readonly boolean[]): Promise<string[]> {
     return Promise.resolve({ num_pending: 0, num_ack_pending: 0 });
   };
   const broker = {
-    place: "nats://test",
+    urls: "nats://test",
     js: { consumers: { get: () => Promise.resolve({ fetch, info }) } },
     jsm: {
       consumers: { add: () => Promise.resolve(), async *list() {} },

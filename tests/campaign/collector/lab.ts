@@ -170,7 +170,7 @@ async function openLab(
         await ended;
       };
       const usual = readOptions("campaign collect", { words: [], given: new Map() }, context);
-      const given = { output: place, nats: broker.place, optOutFile: `${folder}/out.txt` };
+      const given = { output: place, nats: broker.urls, optOutFile: `${folder}/out.txt` };
       const ended = collect(
         { ...usual, ...given, everyMs: 20, ...options },
         {

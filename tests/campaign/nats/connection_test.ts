@@ -31,7 +31,7 @@ natsTest("a connection has JetStream and inboxes of its user", async () => {
   });
   const nats = server.url.replace("//", "//worker:s3cret%2F@");
   await using broker = await connectBroker({ nats }, "test");
-  assertEquals(broker.place, server.url.replace("//", "//worker@"));
+  assertEquals(broker.urls, server.url.replace("//", "//worker@"));
   assertEquals((await broker.jsm.getAccountInfo()).streams, 0);
 });
 
@@ -41,7 +41,7 @@ natsTest("the URL may be in a file", async () => {
   try {
     await Deno.writeTextFile(file, `${server.url.replace("//", "//s3cret@")}\n`);
     await using broker = await connectBroker({ nats: `@${file}` }, "test");
-    assertEquals(broker.place, server.url);
+    assertEquals(broker.urls, server.url);
   } finally {
     await Deno.remove(file);
   }

@@ -9,24 +9,26 @@ Deno.test("a URL of NATS has a host, a port, and a user or a token", () => {
     ...none,
     servers: ["127.0.0.1:4222"],
     isEncrypted: false,
-    place: "nats://127.0.0.1",
+    shownUrls: "nats://127.0.0.1",
   });
   assertEquals(parseNatsUrls("tls://[::1]:4333/"), {
     ...none,
     servers: ["[::1]:4333"],
     isEncrypted: true,
-    place: "tls://[::1]:4333",
+    shownUrls: "tls://[::1]:4333",
   });
-  const { place, ...user } = parseNatsUrls("nats://worker:p%40ss%2Fw@broker:80");
+  const { shownUrls: place, ...user } = parseNatsUrls("nats://worker:p%40ss%2Fw@broker:80");
   assertEquals(place, "nats://worker@broker:80");
   assertEquals([user.user, user.password, user.inbox], ["worker", "p@ss/w", "_INBOX.worker"]);
   const token = parseNatsUrls("nats://s3cret@broker");
-  assertEquals([token.user, token.token, token.place], [undefined, "s3cret", "nats://broker"]);
+  assertEquals([token.user, token.token, token.shownUrls], [undefined, "s3cret", "nats://broker"]);
   assertEquals(parseNatsUrls("nats://a.b:pass@broker").inbox, undefined);
 });
 
 Deno.test("several URLs have commas between them, and one user", () => {
-  const { servers, user, place } = parseNatsUrls("nats://a, nats://ann:secret@b:4333,nats://c");
+  const { servers, user, shownUrls: place } = parseNatsUrls(
+    "nats://a, nats://ann:secret@b:4333,nats://c",
+  );
   assertEquals(servers, ["a:4222", "b:4333", "c:4222"]);
   assertEquals([user, place], ["ann", "nats://a,nats://ann@b:4333,nats://c"]);
   assertThrows(
@@ -37,7 +39,7 @@ Deno.test("several URLs have commas between them, and one user", () => {
 });
 
 Deno.test("a comma in a password divides no URLs, and an invalid URL does not show it", () => {
-  const { servers, password, place } = parseNatsUrls("nats://ann:se,cr,et@a,tls://b");
+  const { servers, password, shownUrls: place } = parseNatsUrls("nats://ann:se,cr,et@a,tls://b");
   assertEquals([servers, password], [["a:4222", "b:4222"], "se,cr,et"]);
   assertEquals(place, "nats://ann@a,tls://b");
   for (const url of ["nats://ann:se,cret@a/path", "nats://ann:se,cret@a:b", "ann:se,cret@a"]) {

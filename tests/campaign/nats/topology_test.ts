@@ -16,7 +16,7 @@ const OPTIONS = { replicas: 1, resultsLimit: 2 ** 20 };
 /** The message of a refusal, without its start. */
 async function refusal(broker: Broker, work: Promise<unknown>): Promise<string> {
   const { message } = await assertRejects(() => work, InputError);
-  return message.replace(`Cannot use NATS at "${broker.place}": `, "");
+  return message.replace(`Cannot use NATS at "${broker.urls}": `, "");
 }
 
 async function connect({ url }: { url: string }): Promise<Broker> {

@@ -16,7 +16,7 @@ function fakeBucket(network: FakeNetwork) {
       answer({ created: new Date(network.wall() + server.offsetMs) } as unknown as KvEntry),
     delete: (key: string) => answer(void entries.delete(key)),
   } as unknown as KV;
-  return { entries, server, broker: { bucket: () => Promise.resolve(bucket), place: "here" } };
+  return { entries, server, broker: { bucket: () => Promise.resolve(bucket), urls: "here" } };
 }
 
 const FACTS = { slots: 4, engine: "portable", program: "1.0.0" };

@@ -1,4 +1,4 @@
-/** Tests of `--geoip` with the program: servers, export and serve. Covers src/app/geoip/place_fields.ts. */
+/** Tests of `--geoip` with the program: servers, export and serve. Covers src/app/geoip/geoip_fields.ts. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { inFolder } from "../../app/resume/stopped_programs.ts";
 import { mmdbBytes } from "../../app/geoip/mmdb_writer.ts";

@@ -65,7 +65,7 @@ async function readByShells(command: string): Promise<GivenOptions> {
 /** The options of a scan with these arguments. */
 function scanOf(args: readonly string[]) {
   const secret = readCommandLine("scan", args);
-  const databases = planDatabases(secret.options).places;
+  const databases = planDatabases(secret.options).locations;
   const given = withoutSecrets(secret.given, optionsOf("scan"));
   return { options: secret.options, databases, given };
 }

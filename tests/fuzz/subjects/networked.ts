@@ -3,7 +3,7 @@ import { acceptsGzip } from "../../../src/app/http/accepts_gzip.ts";
 import { hasBearerToken } from "../../../src/app/http/bearer_token.ts";
 import { isLoopbackName } from "../../../src/app/http/loopback_names.ts";
 import { RequestReader } from "../../../src/app/http/request_reader.ts";
-import { parseMetrics } from "../../../src/app/settings/metrics_place.ts";
+import { parseMetrics } from "../../../src/app/settings/metrics_address.ts";
 import { parseProbeTarget } from "../../../src/app/metrics/probe/probe_targets.ts";
 import { CollectedCampaign } from "../../../src/campaign/collector/collected_campaign.ts";
 import { readRows } from "../../../src/campaign/collector/read_rows.ts";
@@ -289,7 +289,7 @@ export const NETWORKED_SUBJECTS: readonly Subject[] = [
     },
   ),
   textReader("natsUrls", "a user", ["nats://ann:secret@10.0.0.1,tls://[::1]:4333"], (text) => {
-    const { place, password } = parseNatsUrls(text);
+    const { shownUrls: place, password } = parseNatsUrls(text);
     // A short password may be a part of another word.
     if (password !== undefined && password.length > 20 && place.includes(password)) {
       throw new BrokenRule("a message would show the password");

@@ -8,8 +8,8 @@ import { fakeData, listedServer } from "../fake_data.ts";
 
 /** Serves data on loopback. */
 function serve(data: DashboardData) {
-  const caller = { program: "blocksweep", place: "servers.db" };
-  const site = { data, database: "servers.db", hasPlaces: false, attributions: [], caller };
+  const caller = { program: "blocksweep", location: "servers.db" };
+  const site = { data, database: "servers.db", hasGeoip: false, attributions: [], caller };
   return serveDashboard({
     ...{ site, hostname: "127.0.0.1", port: 0, allowedHosts: [], token: undefined },
     ...{ status: () => Promise.resolve([]), clock: systemClock },

@@ -150,11 +150,11 @@ Deno.test("a defect is reported, and the stream goes on without its reason", asy
 });
 
 Deno.test("over HTTP, 50 streams are open, further ones get 503, and the shutdown ends them", async () => {
-  const caller = { program: "blocksweep", place: "servers.db" };
+  const caller = { program: "blocksweep", location: "servers.db" };
   const site = {
     data: fakeData(),
     database: "servers.db",
-    hasPlaces: false,
+    hasGeoip: false,
     attributions: [],
     caller,
   };

@@ -98,7 +98,7 @@ async function callAll(get: Client, isFound: (path: string) => boolean): Promise
 
 Deno.test("every route of openapi.json answers as it says", async () => {
   assert(await callAll(clientOf(), () => true) > 60);
-  assert(await callAll(clientOf({ hasPlaces: true }), () => true) > 60);
+  assert(await callAll(clientOf({ hasGeoip: true }), () => true) > 60);
 });
 
 Deno.test("with a SQLite database, too, every route answers as openapi.json says", () =>

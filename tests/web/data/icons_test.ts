@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/record.ts";
 import { Store } from "../../../src/store/store.ts";
 import { isSmallPng, readIcon } from "../../../src/web/data/icons.ts";
-import { UNKNOWN_GEOIP } from "../../../src/app/geoip/places.ts";
+import { UNKNOWN_GEOIP } from "../../../src/app/geoip/geoip_lookup.ts";
 import { listedServers } from "../../../src/web/data/listed_servers.ts";
 import { onEngines } from "../../store/databases.ts";
 import { record } from "../../store/records.ts";

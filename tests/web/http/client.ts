@@ -24,7 +24,7 @@ export interface ClientOptions {
   readonly data?: DashboardData;
   readonly access?: Partial<DashboardOptions["access"]>;
   readonly token?: string;
-  readonly hasPlaces?: boolean;
+  readonly hasGeoip?: boolean;
   /** Receives defects. Default: they fail the test. */
   readonly report?: (error: unknown) => void;
 }
@@ -42,7 +42,7 @@ export interface Client {
 
 /** A dashboard that is not served. */
 export function clientOf(options: ClientOptions = {}): Client {
-  const { data = fakeData(), access, token, hasPlaces = false, report = fail } = options;
+  const { data = fakeData(), access, token, hasGeoip = false, report = fail } = options;
   const live = new LiveFeed({
     data,
     status: () => Promise.resolve([]),
@@ -50,8 +50,8 @@ export function clientOf(options: ClientOptions = {}): Client {
     report,
   });
   const site = {
-    ...{ data, database: "servers.db", hasPlaces, attributions: [], live },
-    caller: { program: "blocksweep", place: "data/servers.db" },
+    ...{ data, database: "servers.db", hasGeoip, attributions: [], live },
+    caller: { program: "blocksweep", location: "data/servers.db" },
     exports: new StreamLimit(MAX_EXPORTS),
   };
   const respond = dashboard({

@@ -223,9 +223,9 @@ Deno.test("a defect gets 500 without its reason, and is reported", async () => {
 
 Deno.test("serveDashboard() serves several requests of a connection, and frees its port", async () => {
   const status = () => Promise.resolve([]);
-  const caller = { program: "blocksweep", place: "servers.db" };
+  const caller = { program: "blocksweep", location: "servers.db" };
   const site = {
-    ...{ data: fakeData(), database: "servers.db", caller, hasPlaces: false, attributions: [] },
+    ...{ data: fakeData(), database: "servers.db", caller, hasGeoip: false, attributions: [] },
   };
   const listening = { hostname: "127.0.0.1", allowedHosts: [], token: undefined };
   let port = 0;

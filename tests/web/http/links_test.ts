@@ -53,6 +53,6 @@ longTest("every link of every page leads to a page", () =>
   }));
 
 Deno.test("the links of a database in memory lead to pages, also those of scans", async () => {
-  const seen = [...await crawl(clientOf({ hasPlaces: true }))];
+  const seen = [...await crawl(clientOf({ hasGeoip: true }))];
   assert(seen.some((path) => path.startsWith("/scans/")), "no page links to a scan");
 });

@@ -60,7 +60,7 @@ Deno.test("the pages of an empty database say what to do next", () => {
     elementsOf(html);
     assert(/class="empty">.*<(code|a|p)/s.test(html), html);
   }
-  const caller = { program: "deno task", place: "'my data/a$&.db'" };
+  const caller = { program: "deno task", location: "'my data/a$&.db'" };
   const context = { ...contextOf("/", "a.db"), caller };
   const empty = overviewPage({ overview, trend: undefined, days: 7 }, context);
   assert(empty.includes("<b>a.db has no servers yet.</b>"), empty);

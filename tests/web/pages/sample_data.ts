@@ -54,9 +54,9 @@ export function contextOf(path: string, text = "servers.db"): PageContext {
     filters: {},
     now: NOW,
     database: text,
-    caller: { program: "blocksweep", place: text },
+    caller: { program: "blocksweep", location: text },
     assets: "/assets/1/",
-    hasPlaces: true,
+    hasGeoip: true,
     attributions: [text],
   };
 }

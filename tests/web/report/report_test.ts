@@ -9,7 +9,7 @@ import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { expectRow } from "../../../src/fleet/judge/expected_rows.ts";
 import { emptyRecord } from "../../../src/core/record.ts";
 import { parseAddress } from "../../../src/core/address.ts";
-import { type GeoipValues, UNKNOWN_GEOIP } from "../../../src/app/geoip/places.ts";
+import { type GeoipValues, UNKNOWN_GEOIP } from "../../../src/app/geoip/geoip_lookup.ts";
 import type { StoredRecord } from "../../../src/store/rows/stored_record.ts";
 import type { ReportColumns } from "../../../src/web/browser/report_columns.ts";
 import { pointAt } from "../../../src/web/browser/hilbert.ts";
@@ -42,7 +42,7 @@ function collected(
 }
 
 const CONTEXT = {
-  ...{ source: "servers.db", now: NOW, trend: undefined, hasPlaces: true, attributions: [] },
+  ...{ source: "servers.db", now: NOW, trend: undefined, hasGeoip: true, attributions: [] },
 };
 
 Deno.test("a report counts all servers, and has rows of those with the most players", () => {

@@ -8,7 +8,7 @@ import { InputError } from "../../../core/errors.ts";
 import { env, readTextFile } from "../../environment.ts";
 import { hasBearerToken, TOKEN_FORM } from "../../http/bearer_token.ts";
 import type { HttpRequest } from "../../http/http_request.ts";
-import type { MetricsAddress } from "../../settings/metrics_place.ts";
+import type { MetricsAddress } from "../../settings/metrics_address.ts";
 
 /** Minimum length of a token, characters. */
 const MIN_TOKEN = 16;

@@ -13,7 +13,7 @@ import { WEBHOOK_FORMATS } from "../../../watch/webhook/webhook_formats.ts";
 import { COMMAND_NAMES } from "../commands.ts";
 import {
   HTTP_HEADER,
-  METRICS_PLACE,
+  METRICS_ADDRESS,
   SECRET,
   TARGET_LIST,
   WEBHOOK_URL,
@@ -144,7 +144,7 @@ export const CONTROL = {
     {
       name: "metrics",
       commands: ["scan", "watch", "crawl"],
-      takes: METRICS_PLACE,
+      takes: METRICS_ADDRESS,
       onResume: "free",
       help: "serve metrics for Prometheus on this port of loopback, or on ADDRESS:PORT",
     },

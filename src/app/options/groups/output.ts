@@ -4,7 +4,7 @@
  * @module
  */
 import { withoutPassword } from "../connection_environment.ts";
-import { PLACE_FIELDS } from "../../geoip/place_fields.ts";
+import { GEOIP_FIELDS } from "../../geoip/geoip_fields.ts";
 import { OUTPUT_FORMATS } from "../../outputs/output_formats.ts";
 import { ROW_ORDERS } from "../../outputs/sorting_sink.ts";
 import { DEFAULTS } from "../../settings/defaults.ts";
@@ -133,7 +133,7 @@ export const OUTPUT = {
     {
       ...FIELDS_OPTION,
       commands: ["servers", "export"],
-      takes: columnList([...STORED_FIELDS, ...PLACE_FIELDS]),
+      takes: columnList([...STORED_FIELDS, ...GEOIP_FIELDS]),
     },
     {
       ...GEOIP_OPTION,

@@ -87,7 +87,7 @@ async function changed(
   await using campaigns = await openCampaigns(options);
   const status = await readCampaignStatus(campaigns, name);
   const result = await change(campaigns, status).catch((error) => {
-    throw brokerError(error, campaigns.broker.place);
+    throw brokerError(error, campaigns.broker.urls);
   });
   reportLine(`campaign ${name} ${result}`);
   return EXIT.done;

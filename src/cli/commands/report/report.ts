@@ -4,7 +4,7 @@
  * @module
  */
 import { EXIT, writeTextFile } from "../../../app/mod.ts";
-import { placeLookup, readGeoipFiles } from "../../../app/geoip/mod.ts";
+import { readGeoipFiles, readGeoipLookup } from "../../../app/geoip/mod.ts";
 import { ReportCollector, reportPage } from "../../../web/mod.ts";
 import { InputError } from "../../../core/errors.ts";
 import { countOf } from "../../../core/quantities.ts";
@@ -27,14 +27,14 @@ export async function runReport(call: CommandCall): Promise<number> {
   }
   await checkPageOutput(output);
   const { files, attributions } = await readGeoipFiles(options.geoip);
-  const collector = new ReportCollector(limit, await placeLookup(files));
+  const collector = new ReportCollector(limit, await readGeoipLookup(files));
   const { name, trend } = await readSource(source, collector, reportLine);
   const data = collector.result();
   const html = reportPage(data, {
     source: name,
     now: Date.now(),
     trend,
-    hasPlaces: files.length > 0,
+    hasGeoip: files.length > 0,
     attributions,
   });
   if (output === "-") await print(html.trimEnd());

@@ -32,7 +32,7 @@ export const WHOLE = { index: 1, count: 1 };
 
 /** Where rows would go. */
 export function writtenBy({ outputs, databases }: Pick<PlannedScan, "outputs" | "databases">) {
-  return [...outputs, ...databases.places];
+  return [...outputs, ...databases.locations];
 }
 
 /** The plan of a scan as lines. */

@@ -111,9 +111,9 @@ function reportSummary(
   { outputs, databases }: WritePlan,
   { state, end, unread, waiting, tally }: ScanResult,
 ): void {
-  const stores = databases.places.map((place, i) => ({ ...place, waiting: waiting[i] }));
-  const places = [...outputs, ...stores].filter((_, i) => !unread.has(i));
-  const scope = { outputs: places, databases: databases.places, retries, given, verbose };
+  const stores = databases.locations.map((location, i) => ({ ...location, waiting: waiting[i] }));
+  const written = [...outputs, ...stores].filter((_, i) => !unread.has(i));
+  const scope = { outputs: written, databases: databases.locations, retries, given, verbose };
   const [counts, ...others] = summary(state, end, scope);
   reportFigures(counts, countFigures(state));
   others.forEach(reportLine);

@@ -6,9 +6,9 @@
 import { nodePath } from "../../../core/node_modules.ts";
 import { EXIT, onInterrupt, quoteWord, ServiceState } from "../../../app/mod.ts";
 import { connectionEnvironment } from "../../../app/options/mod.ts";
-import { namedPlace } from "../../../app/databases/mod.ts";
+import { namedLocation } from "../../../app/databases/mod.ts";
 import { readGeoipFiles } from "../../../app/geoip/mod.ts";
-import { placeText } from "../../../app/http/mod.ts";
+import { listenText } from "../../../app/http/mod.ts";
 import {
   type DashboardData,
   DataError,
@@ -35,7 +35,7 @@ import { readStatusFiles } from "./status_files.ts";
 export async function runServe(call: CommandCall): Promise<number> {
   const { words: [word], options } = readCommandLine("serve", call);
   const { host, port, tokenFile, allowHost: allowedHosts, statusFile, geoip } = options;
-  const [location, hostname] = [namedPlace(word), formatAddress(host)];
+  const [location, hostname] = [namedLocation(word), formatAddress(host)];
   const token = await tokenFor(host, tokenFile);
   const status = () => readStatusFiles(statusFile);
   await status(); // a missing permission is an error before the start
@@ -47,9 +47,9 @@ export async function runServe(call: CommandCall): Promise<number> {
     reportLine,
     files,
   );
-  const hasPlaces = files.length > 0;
-  const caller = { program: programName(), place: quoteWord(location.path) };
-  const site = { data, database: nameOf(location), caller, hasPlaces, attributions };
+  const hasGeoip = files.length > 0;
+  const caller = { program: programName(), location: quoteWord(location.path) };
+  const site = { data, database: nameOf(location), caller, hasGeoip: hasGeoip, attributions };
   await using served = serveDashboard({
     ...{ site, hostname, port, allowedHosts, token, status },
     clock: systemClock,
@@ -58,7 +58,7 @@ export async function runServe(call: CommandCall): Promise<number> {
   const { signal } = interrupt;
   await using service = new ServiceState({ clock: systemClock, signal, warn: reportLine });
   service.ready({ hasProgress: () => answers(data) });
-  const url = `http://${placeText(hostname, served.port)}/`;
+  const url = `http://${listenText(hostname, served.port)}/`;
   const line = `${site.database}: ${url} (Ctrl-C to end)`;
   if (logsJson()) reportFigures(line, { url });
   else await printLines([line]);

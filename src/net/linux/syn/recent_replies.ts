@@ -6,9 +6,9 @@
 import { mix } from "../../../core/bits.ts";
 import type { PortState } from "../../port_socket.ts";
 
-/** Number of places, a power of two. */
-const PLACES = 65_536;
-/** Words of a place: address, port and state, token, time, count. */
+/** Number of slots, a power of two. */
+const SLOTS = 65_536;
+/** Words of a slot: address, port and state, token, time, count. */
 const WORDS = 5;
 /** The states as numbers. */
 const STATES: Readonly<Record<PortState, number>> = { open: 1, refused: 2, unreachable: 3 };
@@ -27,9 +27,9 @@ export interface NamedReply {
   readonly token: number;
 }
 
-/** Finds replies that are repeated. A reply overwrites an earlier one at its place. */
+/** Finds replies that are repeated. A reply overwrites an earlier one in its slot. */
 export class RecentReplies {
-  readonly #words = new Uint32Array(PLACES * WORDS);
+  readonly #words = new Uint32Array(SLOTS * WORDS);
 
   /**
    * Notes a reply.
@@ -41,7 +41,7 @@ export class RecentReplies {
   add({ state, address, port, token }: NamedReply, now: number): number {
     const words = this.#words;
     const kind = port | STATES[state] << 16;
-    const at = (mix(address ^ token ^ kind << 8) & PLACES - 1) * WORDS;
+    const at = (mix(address ^ token ^ kind << 8) & SLOTS - 1) * WORDS;
     const isSame = words[at] === address && words[at + 1] === kind && words[at + 2] === token;
     const isRecent = (now - words[at + 3] >>> 0) < SAME_MS[state];
     const before = isSame && isRecent ? words[at + 4] : 0;

@@ -144,19 +144,19 @@ export function writeTemplate(memory: SharedArrayBuffer, number: number, one: Te
   if (template.length > MAX_BYTES || number >= MAX_TEMPLATES) {
     throw new RangeError("Cannot send: the datagram is too long, or there are too many templates");
   }
-  const place = (TEMPLATES + number * TEMPLATE_WORDS) * 4;
+  const start = (TEMPLATES + number * TEMPLATE_WORDS) * 4;
   const form = (tokenText ? FORM.text : 0) | (one.transport === "tcp" ? FORM.tcp : 0);
   const words = [tokenAt, clockAt, template.length, form];
-  new Int32Array(memory, place, BYTES).set(words);
-  new Uint8Array(memory, place + BYTES * 4).set(template);
+  new Int32Array(memory, start, BYTES).set(words);
+  new Uint8Array(memory, start + BYTES * 4).set(template);
 }
 
 /** A copy of a template in the memory. */
 export function templateAt(memory: SharedArrayBuffer, number: number): Template {
-  const place = TEMPLATES + number * TEMPLATE_WORDS;
-  const [tokenAt, clockAt, length, form] = new Int32Array(memory, place * 4, BYTES);
+  const start = TEMPLATES + number * TEMPLATE_WORDS;
+  const [tokenAt, clockAt, length, form] = new Int32Array(memory, start * 4, BYTES);
   return {
-    template: new Uint8Array(memory, (place + BYTES) * 4, length).slice(),
+    template: new Uint8Array(memory, (start + BYTES) * 4, length).slice(),
     tokenAt,
     tokenText: (form & FORM.text) !== 0,
     clockAt,

@@ -109,37 +109,37 @@ export class JobServer {
 
   #run(work: SendJobHandler): void {
     const words = this.#words;
-    const place = jobAt(this.#done);
+    const start = jobAt(this.#done);
     this.#refused =
       this.#errno =
       this.#left =
       this.#visited =
         0;
     const tried = work(this.#job(this.#done), this.#report);
-    words[place + WORD.taken] = tried - this.#refused;
-    words[place + WORD.refused] = this.#refused;
-    words[place + WORD.errno] = this.#errno;
-    words[place + WORD.left] = this.#left;
-    words[place + WORD.visited] = this.#visited;
+    words[start + WORD.taken] = tried - this.#refused;
+    words[start + WORD.refused] = this.#refused;
+    words[start + WORD.errno] = this.#errno;
+    words[start + WORD.left] = this.#left;
+    words[start + WORD.visited] = this.#visited;
   }
 
   #job(number: number): ArrivedTargets | ArrivedBlock {
     const words = this.#words;
-    const place = jobAt(number);
-    const since = microseconds() + words[AT.ahead] - words[place + WORD.submittedAt] | 0;
+    const start = jobAt(number);
+    const since = microseconds() + words[AT.ahead] - words[start + WORD.submittedAt] | 0;
     const waited = Math.max(0, since);
-    const count = words[place + WORD.count];
-    if (words[place + WORD.kind] === KIND.block) {
-      const from = words[place + WORD.fromHigh] * 2 ** 32 + (words[place + WORD.fromLow] >>> 0);
-      return { kind: "block", from, count, stamp: words[place + WORD.stamp], waited };
+    const count = words[start + WORD.count];
+    if (words[start + WORD.kind] === KIND.block) {
+      const from = words[start + WORD.fromHigh] * 2 ** 32 + (words[start + WORD.fromLow] >>> 0);
+      return { kind: "block", from, count, stamp: words[start + WORD.stamp], waited };
     }
     return {
       kind: "targets",
-      socket: words[place + WORD.socket],
-      method: SEND_METHODS[words[place + WORD.method]],
-      template: words[place + WORD.template],
+      socket: words[start + WORD.socket],
+      method: SEND_METHODS[words[start + WORD.method]],
+      template: words[start + WORD.template],
       count,
-      port: words[place + WORD.port],
+      port: words[start + WORD.port],
       at: jobTargetsAt(number),
       waited,
     };

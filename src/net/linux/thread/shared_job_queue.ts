@@ -84,15 +84,15 @@ export class SharedJobQueue {
    * {@linkcode fail}.
    */
   async send(job: SendJob, errors: SocketErrors, signal?: AbortSignal): Promise<number> {
-    const { sent } = await this.#submit(errors, signal, (place, number) => {
+    const { sent } = await this.#submit(errors, signal, (start, number) => {
       const { socket, method, targets, port = 0 } = job;
       const words = this.#words;
-      words[place + WORD.kind] = KIND.list;
-      words[place + WORD.count] = targets.length;
-      words[place + WORD.socket] = socket;
-      words[place + WORD.method] = SEND_METHODS.indexOf(method);
-      words[place + WORD.template] = this.#numberOf(targets.template);
-      words[place + WORD.port] = port;
+      words[start + WORD.kind] = KIND.list;
+      words[start + WORD.count] = targets.length;
+      words[start + WORD.socket] = socket;
+      words[start + WORD.method] = SEND_METHODS.indexOf(method);
+      words[start + WORD.template] = this.#numberOf(targets.template);
+      words[start + WORD.port] = port;
       words.set(targets.words.subarray(0, targets.length * targets.size), jobTargetsAt(number));
     });
     return sent;
@@ -104,13 +104,13 @@ export class SharedJobQueue {
     errors: SocketErrors,
     signal?: AbortSignal,
   ): Promise<SentBlock> {
-    return this.#submit(errors, signal, (place) => {
+    return this.#submit(errors, signal, (start) => {
       const words = this.#words;
-      words[place + WORD.kind] = KIND.block;
-      words[place + WORD.count] = count;
-      words[place + WORD.fromLow] = from % 2 ** 32 | 0;
-      words[place + WORD.fromHigh] = Math.floor(from / 2 ** 32);
-      words[place + WORD.stamp] = stamp;
+      words[start + WORD.kind] = KIND.block;
+      words[start + WORD.count] = count;
+      words[start + WORD.fromLow] = from % 2 ** 32 | 0;
+      words[start + WORD.fromHigh] = Math.floor(from / 2 ** 32);
+      words[start + WORD.stamp] = stamp;
     });
   }
 
@@ -125,16 +125,16 @@ export class SharedJobQueue {
   #submit(
     errors: SocketErrors,
     signal: AbortSignal | undefined,
-    write: (place: number, number: number) => void,
+    write: (start: number, number: number) => void,
   ): Promise<SentBlock> {
     const { promise, resolve, reject } = Promise.withResolvers<SentBlock>();
     try {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#open.length === DEPTH) throw new Error(`Cannot send: ${DEPTH} batches are pending`);
       const number = this.#words[AT.submitted];
-      const place = jobAt(number);
-      write(place, number);
-      this.#words[place + WORD.submittedAt] = microseconds();
+      const start = jobAt(number);
+      write(start, number);
+      this.#words[start + WORD.submittedAt] = microseconds();
       this.#announce(number);
       this.#open.push({ number, errors, promise, resolve, reject });
       this.#cancelWith(signal);
@@ -186,15 +186,15 @@ export class SharedJobQueue {
 
   #settle({ number, errors, resolve, reject }: OpenJob): void {
     const words = this.#words;
-    const place = jobAt(number);
-    if (words[place + WORD.refused] > 0) this.#read(REFUSAL_COUNTERS, errors.send);
-    const errno = words[place + WORD.errno];
+    const start = jobAt(number);
+    if (words[start + WORD.refused] > 0) this.#read(REFUSAL_COUNTERS, errors.send);
+    const errno = words[start + WORD.errno];
     if (errno !== 0) return reject(interfaceError(errno));
     const at = jobTargetsAt(number);
     resolve({
-      sent: words[place + WORD.taken],
-      left: words.slice(at, at + words[place + WORD.left]),
-      visited: words[place + WORD.visited],
+      sent: words[start + WORD.taken],
+      left: words.slice(at, at + words[start + WORD.left]),
+      visited: words[start + WORD.visited],
     });
   }
 

@@ -82,11 +82,11 @@ export class XdpRing {
   /** Uses the rings of a new socket. */
   constructor(
     private readonly libc: Pick<Libc, "call" | "errno">,
-    private readonly place: XdpMemoryMap,
+    private readonly map: XdpMemoryMap,
     words: WordsAt = kernelWords,
   ) {
-    this.#tx = words(place.tx.at, place.tx.size);
-    this.#done = words(place.done.at, place.done.size);
+    this.#tx = words(map.tx.at, map.tx.size);
+    this.#done = words(map.done.at, map.done.size);
   }
 
   /**
@@ -113,7 +113,7 @@ export class XdpRing {
   #queue(from: bigint, size: number, length: number, stride: number): void {
     const area = this.#free.pop()!;
     const start = area * AREA;
-    const { memory } = this.place;
+    const { memory } = this.map;
     this.libc.call.memcpy(memory + BigInt(start), from, BigInt(size * stride));
     for (let i = 0; i < size; i++) this.#describe(start + i * stride + FRAME, length);
     this.#open[area] = size;
@@ -122,19 +122,19 @@ export class XdpRing {
 
   #describe(address: number, length: number): void {
     const tx = this.#tx;
-    const at = (this.place.tx.entries >>> 2) + (this.#produced & TX_SIZE - 1) * DESCRIPTOR;
+    const at = (this.map.tx.entries >>> 2) + (this.#produced & TX_SIZE - 1) * DESCRIPTOR;
     tx[at] = address; // the other words stay 0
     tx[at + 2] = length;
     this.#produced = this.#produced + 1 | 0;
   }
 
   #publish(): void {
-    Atomics.store(this.#tx, this.place.tx.producer >>> 2, this.#produced);
+    Atomics.store(this.#tx, this.map.tx.producer >>> 2, this.#produced);
   }
 
   /** Calls the kernel until it reads no further descriptor; returns as `transmit` does. */
   #sendAll(): number {
-    const { libc, place: { socket } } = this;
+    const { libc, map: { socket } } = this;
     let taken = 0;
     let errno = EAGAIN;
     while (this.#inRing > 0) {
@@ -154,12 +154,12 @@ export class XdpRing {
    * of sent frames.
    */
   #settle(isLost: boolean): number {
-    const consumer = Atomics.load(this.#tx, this.place.tx.consumer >>> 2);
+    const consumer = Atomics.load(this.#tx, this.map.tx.consumer >>> 2);
     const moved = Math.max(isLost ? 1 : 0, consumer - this.#consumed | 0);
     this.#consumed = this.#consumed + moved | 0;
     this.#inRing -= moved;
     if (!isLost) return moved;
-    const lost = (this.place.tx.entries >>> 2) + (this.#consumed - 1 & TX_SIZE - 1) * DESCRIPTOR;
+    const lost = (this.map.tx.entries >>> 2) + (this.#consumed - 1 & TX_SIZE - 1) * DESCRIPTOR;
     const address = this.#tx[lost];
     this.#describe(address, this.#tx[lost + 2]);
     this.#open[address >>> AREA_BITS]++; // the kernel completes a lost frame twice
@@ -171,7 +171,7 @@ export class XdpRing {
   /** Frees the areas whose frames are all sent. */
   #complete(): void {
     const done = this.#done;
-    const { entries, producer, consumer } = this.place.done;
+    const { entries, producer, consumer } = this.map.done;
     const end = Atomics.load(done, producer >>> 2);
     if (end === this.#completed) return;
     while (this.#completed !== end) {

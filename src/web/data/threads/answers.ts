@@ -7,7 +7,7 @@ import { InputError } from "../../../core/errors.ts";
 import { CachedServerIndex } from "../../server_index/cached_server_index.ts";
 import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { type DashboardData, DataError, type DataTrouble } from "../../queries/dashboard_data.ts";
-import type { DatabaseAccess, DatabasePlace } from "../database_access.ts";
+import type { DatabaseAccess, DatabaseConnection } from "../database_access.ts";
 import { dashboardDataOf } from "../database_reader.ts";
 import type { GeoipLookup } from "../../../app/geoip/mod.ts";
 import { ScannedSpace } from "../scanned_space.ts";
@@ -33,7 +33,7 @@ export const METHODS = [
 
 /** What a thread receives at its start. */
 export interface ThreadData {
-  readonly place: DatabasePlace;
+  readonly connection: DatabaseConnection;
   /** The files of `--geoip`, which all threads share. */
   readonly geoip: readonly SharedArrayBuffer[];
 }
@@ -83,7 +83,7 @@ export class Answerer {
   readonly #space = new ScannedSpace();
   #serverIndex: CachedServerIndex | undefined;
 
-  constructor(private readonly access: DatabaseAccess, private readonly places: GeoipLookup) {}
+  constructor(private readonly access: DatabaseAccess, private readonly geoipOf: GeoipLookup) {}
 
   /** Uses a server index from now on; `undefined`: there is none. */
   useServerIndex(memory: ServerIndexMemory | undefined): void {
@@ -97,7 +97,7 @@ export class Answerer {
         const serverIndex = this.#serverIndex?.identity === identity
           ? this.#serverIndex
           : undefined;
-        const data = dashboardDataOf(database, { serverIndex, space: this.#space }, this.places);
+        const data = dashboardDataOf(database, { serverIndex, space: this.#space }, this.geoipOf);
         return await (data[method] as (...values: readonly unknown[]) => Promise<unknown>)(
           ...values,
         );

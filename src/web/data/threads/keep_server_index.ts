@@ -27,7 +27,7 @@ const REST = 20;
 /** What keeping a server index needs. */
 export interface ServerIndexKeeping {
   readonly access: DatabaseAccess;
-  readonly places: GeoipLookup;
+  readonly geoipOf: GeoipLookup;
   readonly clock: Clock;
   /**
    * Receives the memory of each new server index, and `undefined` when the last one is no longer
@@ -43,10 +43,10 @@ export interface ServerIndexKeeping {
  * again.
  */
 export async function keepServerIndex(keeping: ServerIndexKeeping): Promise<void> {
-  const { access, places, clock, publish, signal } = keeping;
+  const { access, geoipOf, clock, publish, signal } = keeping;
   while (!signal?.aborted) {
     const serverIndex = await whenReadable(() =>
-      access.readLong((database, identity) => DatabaseIndex.of(database, places, identity))
+      access.readLong((database, identity) => DatabaseIndex.of(database, geoipOf, identity))
     );
     if (serverIndex === undefined) {
       await sleep(clock, CHANGES_MS, signal);

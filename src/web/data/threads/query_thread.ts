@@ -4,12 +4,12 @@
  * @module
  */
 import { nodeThreads } from "../../../core/node_modules.ts";
-import { placeLookup } from "../../../app/geoip/mod.ts";
+import { readGeoipLookup } from "../../../app/geoip/mod.ts";
 import { Answerer, READY, type ThreadData, type ThreadMessage } from "./answers.ts";
 import { DatabaseAccess } from "../database_access.ts";
 
-const { place, geoip } = nodeThreads().workerData as ThreadData;
-const answerer = new Answerer(new DatabaseAccess(place), await placeLookup(geoip));
+const { connection, geoip } = nodeThreads().workerData as ThreadData;
+const answerer = new Answerer(new DatabaseAccess(connection), await readGeoipLookup(geoip));
 nodeThreads().parentPort!.on("message", async (message: ThreadMessage) => {
   if ("serverIndex" in message) answerer.useServerIndex(message.serverIndex);
   else nodeThreads().parentPort!.postMessage(await answerer.answer(message.question));

@@ -4,16 +4,16 @@
  * @module
  */
 import { nodeThreads } from "../../../core/node_modules.ts";
-import { placeLookup } from "../../../app/geoip/mod.ts";
+import { readGeoipLookup } from "../../../app/geoip/mod.ts";
 import { systemClock } from "../../../net/clock.ts";
 import { DatabaseAccess } from "../database_access.ts";
 import type { ThreadData } from "./answers.ts";
 import { keepServerIndex } from "./keep_server_index.ts";
 
-const { place, geoip } = nodeThreads().workerData as ThreadData;
+const { connection, geoip } = nodeThreads().workerData as ThreadData;
 await keepServerIndex({
-  access: new DatabaseAccess(place),
-  places: await placeLookup(geoip),
+  access: new DatabaseAccess(connection),
+  geoipOf: await readGeoipLookup(geoip),
   clock: systemClock,
   publish: (memory) => nodeThreads().parentPort!.postMessage(memory),
 });

@@ -149,8 +149,8 @@ export class ThreadPool implements Disposable {
 
   /** Rejects a question that was not answered in time. */
   #expire(pending: Pending): void {
-    const place = this.#waiting.indexOf(pending);
-    if (place >= 0) this.#waiting.splice(place, 1);
+    const index = this.#waiting.indexOf(pending);
+    if (index >= 0) this.#waiting.splice(index, 1);
     this.#settle(pending, () => pending.reject(new DataError("slow", SLOW)));
     for (const [thread, current] of this.#threads) {
       if (current === pending) this.#endAfter(thread, pending);

@@ -9,7 +9,7 @@ import {
   keepServerIndex,
   STATES_MS,
 } from "../../../../src/web/data/threads/keep_server_index.ts";
-import { UNKNOWN_GEOIP } from "../../../../src/app/geoip/places.ts";
+import { UNKNOWN_GEOIP } from "../../../../src/app/geoip/geoip_lookup.ts";
 import { CachedServerIndex } from "../../../../src/web/server_index/cached_server_index.ts";
 import type { ServerIndexMemory } from "../../../../src/web/server_index/server_index.ts";
 import { record } from "../../../store/records.ts";
@@ -59,7 +59,13 @@ Deno.test("a server index is kept up to date, and made anew when the file was re
   try {
     await using access = new DatabaseAccess({ name: "test", file });
     const places = () => UNKNOWN_GEOIP;
-    const kept = keepServerIndex({ access, places, clock, publish, signal: ending.signal });
+    const kept = keepServerIndex({
+      access,
+      geoipOf: places,
+      clock,
+      publish,
+      signal: ending.signal,
+    });
     const online = () => published.at(-1)?.counts({ online: true }).servers;
     await clock.pass(CHANGES_MS); // the file does not exist yet
     assertEquals(published, []);

@@ -1,13 +1,13 @@
-/** Tests for `src/app/geoip/places.ts` and `src/app/geoip/mmdb.ts`. */
+/** Tests for `src/app/geoip/geoip_lookup.ts` and `src/app/geoip/mmdb.ts`. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import { parseAddress } from "../../../src/core/address.ts";
 import {
   type GeoipValues,
-  placeLookup,
   readGeoipFiles,
+  readGeoipLookup,
   UNKNOWN_GEOIP,
-} from "../../../src/app/geoip/places.ts";
+} from "../../../src/app/geoip/geoip_lookup.ts";
 import { loadMmdb, MmdbError } from "../../../src/app/geoip/mmdb.ts";
 import { type FileForm, mmdbBytes, type Network, type Value } from "./mmdb_writer.ts";
 
@@ -37,7 +37,7 @@ function lookup(
   networks: readonly Network[],
   form: FileForm,
 ): Promise<(host: string) => GeoipValues> {
-  return placeLookup([shared(mmdbBytes(networks, form))]);
+  return readGeoipLookup([shared(mmdbBytes(networks, form))]);
 }
 
 for (const bits of [24, 28, 32] as const) {
@@ -86,7 +86,7 @@ Deno.test("countries and operators come from the first file that has them", asyn
   const form = { bits: 24, version: 4 } as const;
   const files = [COUNTRIES, OPERATORS, [network("192.0.0.0/8", { country: "AT" })]]
     .map((networks) => shared(mmdbBytes(networks, form)));
-  const place = await placeLookup(files);
+  const place = await readGeoipLookup(files);
   assertEquals(place("192.0.2.1"), { country: "DE", asn: 64_500, operator: "Example Network" });
   assertEquals(place("192.0.3.1"), { country: "AT", asn: 64_500, operator: "Example Network" });
   assertEquals(place("192.1.0.1"), { country: "AT", asn: null, operator: null });
@@ -193,7 +193,7 @@ Deno.test("damaged files give an error, or places of the right types, in bounded
     const bytes = damaged(mmdbBytes(networks, { bits, version: 6 }), numbers(seed));
     const began = performance.now();
     try {
-      const place = await placeLookup([shared(bytes)]);
+      const place = await readGeoipLookup([shared(bytes)]);
       for (const host of hosts) {
         const { country, asn, operator } = place(host);
         assert(country === null || /^[A-Z]{2}$/.test(country));
@@ -216,7 +216,7 @@ Deno.test("records that refer to themselves, or repeat long lists, end in bounde
   const marker = bytes.lastIndexOf(0xab);
   const data = bytes.lastIndexOf(7 << 5 | 1, marker);
   bytes.set([1 << 5, 0], data); // a pointer to itself
-  assertEquals((await placeLookup([shared(bytes)]))("192.0.2.1"), UNKNOWN_GEOIP);
+  assertEquals((await readGeoipLookup([shared(bytes)]))("192.0.2.1"), UNKNOWN_GEOIP);
   bytes.set([31, 4, 255, 255, 255, 1 << 5, 0], data); // a list of 16 million items, each this list
   const file = (await loadMmdb())(shared(bytes));
   assertEquals(file.find(0xc0_00_02_01), undefined);

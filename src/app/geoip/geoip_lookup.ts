@@ -21,7 +21,7 @@ export interface GeoipValues {
 /** Finds country and operator of an address, which is in the form of records. */
 export type GeoipLookup = (host: string) => GeoipValues;
 
-/** The place of an address without `--geoip`. */
+/** Country and operator of an address without `--geoip`. */
 export const UNKNOWN_GEOIP: GeoipValues = { country: null, asn: null, operator: null };
 
 /** Files of `--geoip`. */
@@ -32,7 +32,7 @@ export interface GeoipFiles {
   readonly attributions: readonly string[];
 }
 
-/** Maximum number of addresses whose places are kept. */
+/** Maximum number of addresses whose values are kept. */
 const MAX_KEPT = 100_000;
 /** Maximum length of an operator's name and of an attribution, UTF-16 units. */
 const MAX_NAME = 200;
@@ -49,7 +49,7 @@ export async function readGeoipFiles(paths: readonly string[]): Promise<GeoipFil
   for (const path of paths) {
     const bytes = await readShared(path);
     const file = openFile(path, () => open!(bytes));
-    if (!hasPlaces(file)) {
+    if (!hasGeoip(file)) {
       throw new InputError(
         `Cannot use --geoip "${path}": its records have no country and no autonomous system`,
       );
@@ -83,9 +83,9 @@ function openFile(path: string, open: () => MmdbFile): MmdbFile {
 }
 
 /** Whether a record of some networks has a country or an operator. */
-function hasPlaces(file: MmdbFile): boolean {
+function hasGeoip(file: MmdbFile): boolean {
   for (const record of file.samples()) {
-    const { country, asn } = placeOf(record);
+    const { country, asn } = valuesOf(record);
     if (country !== null || asn !== null) return true;
   }
   return false;
@@ -114,29 +114,29 @@ function attributionOf(
   return asked ?? (text === "" ? undefined : `Countries and operators: ${text}`);
 }
 
-/** A function that looks up places: the first file that has a country, and the first with an operator. */
-export async function placeLookup(files: readonly SharedArrayBuffer[]): Promise<GeoipLookup> {
+/** A function that looks up country and operator: the first file that has a country, and the first with an operator. */
+export async function readGeoipLookup(files: readonly SharedArrayBuffer[]): Promise<GeoipLookup> {
   if (files.length === 0) return () => UNKNOWN_GEOIP;
   const lookups = files.map(await loadMmdb()).map(lookupIn);
   return (host) => {
     const address = parseAddress(host.split("%")[0]);
     if (address === undefined) return UNKNOWN_GEOIP;
-    const places = lookups.map((lookup) => lookup(address));
-    const { asn, operator } = places.find((one) => one.asn !== null) ?? UNKNOWN_GEOIP;
-    return { country: places.find((one) => one.country !== null)?.country ?? null, asn, operator };
+    const found = lookups.map((lookup) => lookup(address));
+    const { asn, operator } = found.find((one) => one.asn !== null) ?? UNKNOWN_GEOIP;
+    return { country: found.find((one) => one.country !== null)?.country ?? null, asn, operator };
   };
 }
 
-/** Looks up places in a file, and keeps those of the last addresses. */
+/** Looks up values in a file, and keeps those of the last addresses. */
 function lookupIn(file: MmdbFile): (address: Address) => GeoipValues {
   const kept = new Map<Address, GeoipValues>();
   return (address) => {
     const known = kept.get(address);
     if (known !== undefined) return known;
     if (kept.size >= MAX_KEPT) kept.clear();
-    const place = placeOf(file.find(address));
-    kept.set(address, place);
-    return place;
+    const values = valuesOf(file.find(address));
+    kept.set(address, values);
+    return values;
   };
 }
 
@@ -144,8 +144,8 @@ function isMap(value: MmdbValue): value is MmdbMap {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The place in a record. Files name their values differently: docs/guide/geoip.md. */
-function placeOf(record: MmdbValue): GeoipValues {
+/** The values in a record. Files name their values differently: docs/guide/geoip.md. */
+function valuesOf(record: MmdbValue): GeoipValues {
   if (!isMap(record)) return UNKNOWN_GEOIP;
   const asn = asnOf(first(record, ["autonomous_system_number", "asn"]));
   return {

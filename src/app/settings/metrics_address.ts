@@ -19,7 +19,7 @@ export interface MetricsAddress {
  *
  * @example
  * ```ts
- * import { parseMetrics } from "./metrics_place.ts";
+ * import { parseMetrics } from "./metrics_address.ts";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(parseMetrics("9150"), { hostname: "127.0.0.1", port: 9150 });

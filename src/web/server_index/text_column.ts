@@ -3,7 +3,7 @@
  *
  * The texts of servers lie one after the other in the order of servers, in lower case and in UTF-8.
  * A zero byte, which no text contains, follows each of them. A text that becomes longer than its
- * place moves into a second part, where each text has the number of its server.
+ * space moves into a second part, where each text has the number of its server.
  *
  * @module
  */

@@ -5,13 +5,14 @@
  */
 import type { Address } from "../core/address.ts";
 import {
+  checked,
   FieldError,
   integer,
   objectOf,
-  oneOfWords,
+  oneOf,
   parseJson,
   text,
-} from "../core/checked_json.ts";
+} from "../core/checked_values.ts";
 import { InputError } from "../core/errors.ts";
 import { systemClock } from "../net/clock.ts";
 import type { OptOutSource } from "../net/mod.ts";
@@ -51,7 +52,7 @@ export interface CampaignEntry {
 }
 
 const isEntry = objectOf({
-  state: oneOfWords(CAMPAIGN_STATES),
+  state: checked(oneOf(CAMPAIGN_STATES)),
   spec: text(/^[\da-f]{64}$/, "64 hexadecimal digits"),
   program: text(/^[\w.+-]{1,64}$/, "a version"),
   order: text(/^[\w+/=:-]{1,128}$/, "a digest"),

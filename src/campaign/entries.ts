@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FieldError } from "../core/checked_json.ts";
+import { FieldError } from "../core/checked_values.ts";
 import type { KvEntry } from "./nats/client_types.ts";
 
 /** Receives a line for each entry that is skipped. */

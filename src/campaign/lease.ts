@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { FieldError } from "../core/checked_json.ts";
+import { FieldError } from "../core/checked_values.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import type { SendGate } from "../net/mod.ts";
 import type { Control } from "./control.ts";

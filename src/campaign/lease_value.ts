@@ -5,14 +5,15 @@
  */
 import {
   type Check,
+  checked,
   FieldError,
   integer,
   objectOf,
-  oneOfWords,
+  oneOf,
   optional,
   parseJson,
   text,
-} from "../core/checked_json.ts";
+} from "../core/checked_values.ts";
 
 /** The states of a part: a worker scans it, or another may take it, or it has ended. */
 export const LEASE_STATES = ["held", "released", "done", "poisoned", "cancelled"] as const;
@@ -65,7 +66,7 @@ const number: Check<number> = (value, field) => {
 };
 
 const isLeaseValue = objectOf({
-  state: oneOfWords(LEASE_STATES),
+  state: checked(oneOf(LEASE_STATES)),
   worker: text(/^[\w-]{1,64}$/, "1 to 64 of a-z, A-Z, 0-9, _ and -"),
   tries: integer(),
   at: integer(),

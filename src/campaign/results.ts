@@ -5,16 +5,18 @@
  */
 import {
   type Check,
+  checked,
+  formed,
   integer,
   listOf,
   nullable,
   objectOf,
   optional,
-  parsedText,
   parseJson,
   text,
+  TRUE_OR_FALSE,
   wrongField,
-} from "../core/checked_json.ts";
+} from "../core/checked_values.ts";
 import { InputError } from "../core/errors.ts";
 import { ATTACHMENTS, FIELDS, type RecordWithAttachments } from "../core/record.ts";
 import { spillLine } from "../store/mod.ts";
@@ -72,24 +74,21 @@ export function parsePartEnd(json: string): PartEnd {
   return PART_END(parseJson(json), "");
 }
 
-const boolean = (value: unknown, field: string): boolean => {
-  if (typeof value !== "boolean") throw wrongField(field, value, "true or false");
-  return value;
-};
+const boolean = checked(TRUE_OR_FALSE);
 
 const share = (value: unknown, field: string): number => {
   if (typeof value === "number" && value >= 0 && value <= 1) return value;
   throw wrongField(field, value, "a number from 0 to 1");
 };
 
-const range = parsedText((words) => {
+const range = checked(formed("a range of addresses", (words) => {
   try {
     return "range" in parseTarget(words) ? words : undefined;
   } catch (error) {
     if (error instanceof InputError) return undefined;
     throw error;
   }
-}, "a range of addresses");
+}));
 
 const counters = objectOf({
   sent: integer(),

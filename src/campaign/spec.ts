@@ -23,7 +23,7 @@ import {
   parseJson,
   text,
   wrongField,
-} from "../core/checked_json.ts";
+} from "../core/checked_values.ts";
 import { InputError } from "../core/errors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { CAMPAIGN_NAME, MAX_PARTS, SPECS } from "./names.ts";

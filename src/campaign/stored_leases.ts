@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { FieldError, integer, objectOf, optional, parseJson, text } from "../core/checked_json.ts";
+import {
+  FieldError,
+  integer,
+  objectOf,
+  optional,
+  parseJson,
+  text,
+} from "../core/checked_values.ts";
 import { type LeaseValue, parseLeaseValue, UNTAKEN } from "./lease_value.ts";
 import { readEntry, type ReportSkipped } from "./entries.ts";
 import {

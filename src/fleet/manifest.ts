@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { parseJson } from "../core/checked_json.ts";
+import { parseJson } from "../core/checked_values.ts";
 import type { Facts, ServerRecord } from "../core/record.ts";
 
 /** The classification that follows from a reply of one protocol. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseJson } from "../core/checked_json.ts";
+import { parseJson } from "../core/checked_values.ts";
 import { type Field, FIELDS, type ServerRecord } from "../core/record.ts";
 import type { Format } from "./sink.ts";
 

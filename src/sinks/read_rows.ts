@@ -4,7 +4,7 @@
  * @module
  */
 import { formatHost, parseHost, unmappedAddress } from "../core/address.ts";
-import { parseJson } from "../core/checked_json.ts";
+import { parseJson } from "../core/checked_values.ts";
 import { type Field, FIELDS, IS_TYPE, type ServerRecord } from "../core/record.ts";
 import { unguardText } from "./csv.ts";
 

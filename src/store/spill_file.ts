@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { parseJson } from "../core/checked_json.ts";
+import { parseJson } from "../core/checked_values.ts";
 import {
   ATTACHMENTS,
   type Attachments,

@@ -7,7 +7,7 @@ import {
   parseLeaseValue,
   UNTAKEN,
 } from "../../src/campaign/lease_value.ts";
-import { FieldError } from "../../src/core/checked_json.ts";
+import { FieldError } from "../../src/core/checked_values.ts";
 
 const VALUE: LeaseValue = { ...UNTAKEN, worker: "w1", at: 5, marks: { udp: 7 }, rate: 1.5 };
 

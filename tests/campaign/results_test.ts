@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { FieldError } from "../../src/core/checked_json.ts";
+import { FieldError } from "../../src/core/checked_values.ts";
 import { ATTACHMENTS, emptyRecord, type RecordWithAttachments } from "../../src/core/record.ts";
 import { documentedFlags } from "../../src/protocols/documented_flags.ts";
 import {

@@ -15,7 +15,7 @@ import {
 import { connectBroker } from "../../src/campaign/nats/connection.ts";
 import { ensureTopology } from "../../src/campaign/nats/topology.ts";
 import { parseAddress } from "../../src/core/address.ts";
-import { FieldError } from "../../src/core/checked_json.ts";
+import { FieldError } from "../../src/core/checked_values.ts";
 import { InputError } from "../../src/core/errors.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 import { natsTest, startNats } from "./nats_server.ts";

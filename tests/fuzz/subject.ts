@@ -1,5 +1,5 @@
 /** What the fuzzer tests: decoders and readers, and what each may do. */
-import { FieldError } from "../../src/core/checked_json.ts";
+import { FieldError } from "../../src/core/checked_values.ts";
 import { InputError } from "../../src/core/errors.ts";
 import { Malformed, Truncated } from "../../src/core/bytes.ts";
 

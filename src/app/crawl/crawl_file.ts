@@ -11,7 +11,7 @@ import {
   objectOf,
   parseJson,
   tuple,
-} from "../../core/checked_json.ts";
+} from "../../core/checked_values.ts";
 import { InputError } from "../../core/errors.ts";
 import type { RecentYield } from "../../discovery/mod.ts";
 import { type Disk, replaceFile } from "../../sinks/file_operations.ts";

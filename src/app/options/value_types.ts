@@ -5,6 +5,7 @@
  */
 import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import { NO_LOSS } from "./campaign_commands.ts";
+import * as values from "../../core/checked_values.ts";
 import { closestName } from "../../core/closest_name.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -176,10 +177,8 @@ export function wholeNumber(
   most: number,
   placeholder: string = "NUMBER",
 ): ValueType<number> {
-  return valueType(placeholder, `a whole number from ${least} to ${most}`, (text) => {
-    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
-    return value >= least && value <= most ? value : undefined;
-  });
+  const { wanted, read } = values.wholeNumber(least, most);
+  return valueType(placeholder, wanted, read);
 }
 
 /** A number of repetitions. */

@@ -5,7 +5,7 @@
  */
 import { InputError } from "../../core/errors.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import { FieldError } from "../../core/checked_json.ts";
+import { FieldError } from "../../core/checked_values.ts";
 import {
   type Checkpoint,
   type Marks,

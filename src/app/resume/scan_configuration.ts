@@ -17,19 +17,20 @@ import {
 import { InputError } from "../../core/errors.ts";
 import {
   type Check,
+  checked,
   entriesOf,
   FieldError,
+  formed,
   integer,
   listOf,
   objectOf,
-  oneOfWords,
+  oneOf,
   optional,
-  parsedText,
   parseJson,
   text,
   tuple,
   wrongField,
-} from "../../core/checked_json.ts";
+} from "../../core/checked_values.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import {
   type NameRequest,
@@ -105,7 +106,7 @@ export function parseConfiguration(
 ): Configuration {
   const { options, ...fields } = objectOf({
     ...CONFIGURATION_FIELDS,
-    known: listOf(tuple(endpoint, listOf(oneOfWords(allProtocols.map(({ name }) => name))))),
+    known: listOf(tuple(endpoint, listOf(checked(oneOf(allProtocols.map(({ name }) => name)))))),
     options: givenOptions(allowed),
   })(parseJson(text), "");
   const { targets, include, exclude, known, ...rest } = fields;
@@ -133,9 +134,9 @@ export function parseConfiguration(
 
 const word = text(/./s, "a text");
 const port = integer(1, 65535);
-const range = parsedText(parseRange, "a range, for example 10.0.0.0-10.0.0.255");
-const endpoint = parsedText(parseEndpoint, "an endpoint, for example 10.0.0.1:19132");
-const hostName = parsedText(parseHostName, "a host name");
+const range = checked(formed("a range, for example 10.0.0.0-10.0.0.255", parseRange));
+const endpoint = checked(formed("an endpoint, for example 10.0.0.1:19132", parseEndpoint));
+const hostName = checked(formed("a host name", parseHostName));
 
 const givenOptions =
   (allowed: readonly OptionForm[]): Check<ReadonlyMap<string, readonly string[]>> =>
@@ -170,10 +171,10 @@ const CONFIGURATION_FIELDS = {
   targets: listOf(word),
   include: listOf(tuple(range, optional(port))),
   exclude: listOf(range),
-  names: listOf(tuple(parsedText(parseAddress, "an address"), hostName)),
+  names: listOf(tuple(checked(formed("an address", parseAddress)), hostName)),
   services: listOf(tuple(endpoint, hostName, hostName, port)),
   requests: listOf(
-    tuple(parsedText(parseAddress, "an address"), integer(0, 65535), text(/^/, "a text")),
+    tuple(checked(formed("an address", parseAddress)), integer(0, 65535), text(/^/, "a text")),
   ),
   responders: listOf(endpoint),
   order: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),

@@ -11,7 +11,7 @@ import type { StoredRecord } from "../../store/mod.ts";
 import { readReason, standardInput, userPath } from "../environment.ts";
 import { countOf } from "../../core/quantities.ts";
 import { decodeTextStream, tidyText } from "../../core/text.ts";
-import { parseJson } from "../../core/checked_json.ts";
+import { parseJson } from "../../core/checked_values.ts";
 import { unguardText } from "../../sinks/csv.ts";
 
 /**

@@ -19,7 +19,7 @@ import {
 import type { CampaignStart, Coverage, InterviewScope, UndecidedPart } from "../../store/mod.ts";
 import { orderDigest } from "../../app/resume/scan_configuration.ts";
 import { type Address, type Endpoint, parseAddress } from "../../core/address.ts";
-import { parseJson } from "../../core/checked_json.ts";
+import { parseJson } from "../../core/checked_values.ts";
 import { InputError } from "../../core/errors.ts";
 import { parseTarget } from "../../targets/parse.ts";
 import { Parts } from "../../targets/parts.ts";

@@ -13,7 +13,7 @@ import {
   optional,
   parseJson,
   text,
-} from "../../core/checked_json.ts";
+} from "../../core/checked_values.ts";
 import { countOf, DAY_MS } from "../../core/quantities.ts";
 import {
   ATTACHMENTS,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FieldError } from "../../core/checked_json.ts";
+import { FieldError } from "../../core/checked_values.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type { PartUpdate } from "../../store/mod.ts";
 import { parseResultSubject, type ResultKind } from "../names.ts";

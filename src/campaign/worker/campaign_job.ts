@@ -7,7 +7,7 @@ import { contextNetwork } from "../../app/network/call_context.ts";
 import { locateTargets } from "../../app/scan/mod.ts";
 import { scanLimits } from "../../app/engines/mod.ts";
 import { START } from "../../scan/mod.ts";
-import { FieldError, integer, objectOf, parseJson, text } from "../../core/checked_json.ts";
+import { FieldError, integer, objectOf, parseJson, text } from "../../core/checked_values.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Address } from "../../core/address.ts";
 import type { CampaignEntry } from "../control.ts";

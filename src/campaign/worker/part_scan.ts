@@ -25,7 +25,7 @@ import {
   START,
 } from "../../scan/mod.ts";
 import { formatAddress } from "../../core/address.ts";
-import { objectOf } from "../../core/checked_json.ts";
+import { objectOf } from "../../core/checked_values.ts";
 import { InputError, permissionText, ShortageError } from "../../core/errors.ts";
 import { sleep } from "../../net/clock.ts";
 import type { Range } from "../../targets/ranges.ts";

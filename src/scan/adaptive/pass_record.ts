@@ -14,15 +14,16 @@ import {
   parseEndpoint,
 } from "../../core/address.ts";
 import {
+  checked,
   FieldError,
+  formed,
   integer,
   listOf,
   nullable,
   objectOf,
-  parsedText,
   parseJson,
   text,
-} from "../../core/checked_json.ts";
+} from "../../core/checked_values.ts";
 import { InputError } from "../../core/errors.ts";
 import { PASS_SIGN } from "../checkpoint/written_rows.ts";
 import type { IPv4Endpoint, PassInput, PassPlanner, PassResult } from "../../discovery/mod.ts";
@@ -104,7 +105,7 @@ export function parsePassRecord(line: string, source: string): PassRecord {
   }
 }
 
-const address = parsedText((text) => ipv4(parseAddress(text)), "an IPv4 address");
+const address = checked(formed("an IPv4 address", (text) => ipv4(parseAddress(text))));
 
 const RECORD = objectOf({
   pass: integer(),
@@ -115,7 +116,7 @@ const RECORD = objectOf({
   elapsedMs: integer(),
   digest: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
   found: listOf(objectOf({
-    servers: listOf(parsedText(parseServer, "an endpoint and a fingerprint")),
+    servers: listOf(checked(formed("an endpoint and a fingerprint", parseServer))),
     hosts: listOf(address),
     networks: listOf(address),
   })),

@@ -14,20 +14,21 @@ import type { Marks } from "../setup/low_water_mark.ts";
 import { type EndReason, noStreams, type ScanState } from "../setup/scan_state.ts";
 import {
   type Check,
+  checked,
   countsLike,
   entriesOf,
   FieldError,
+  formed,
   integer,
   listOf,
   nullable,
   objectOf,
-  oneOfWords,
+  oneOf,
   optional,
-  parsedText,
   parseJson,
   text,
   wrongField,
-} from "../../core/checked_json.ts";
+} from "../../core/checked_values.ts";
 
 /** Version of the checkpoint and list formats. Each added or removed field needs a new version. */
 const VERSION = 10;
@@ -187,10 +188,10 @@ const digest = text(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
 /** Unix milliseconds, up to the largest valid `Date`. */
 const time = integer(0, 8.64e15);
 const addressText: Check<string> = (value, field) =>
-  formatAddress(parsedText(parseAddress, "an address")(value, field));
+  formatAddress(checked(formed("an address", parseAddress))(value, field));
 /** Checks the report of floods, which names protocols. */
 function floodsField(allProtocols: readonly Protocol[]): Check<FloodReport> {
-  const names = listOf(oneOfWords(allProtocols.map(({ name }) => name)));
+  const names = listOf(checked(oneOf(allProtocols.map(({ name }) => name))));
   return objectOf({
     hosts: integer(),
     datagrams: integer(),
@@ -232,13 +233,13 @@ const checkpointFields = (allProtocols: readonly Protocol[]) =>
     seed: nullable(integer()),
     shard: text(/^[1-9]\d{0,6}\/[1-9]\d{0,6}$/, "a shard, for example 2/4"),
     key: text(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
-    state: oneOfWords<CheckpointState>([
+    state: checked(oneOf([
       "running",
       "incomplete",
       "interrupted",
       "max-runtime",
       "failed",
-    ]),
+    ])),
     marks: marksField,
     outputs: listOf(nullable(integer())),
     rows: integer(),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FieldError, parseJson } from "../../core/checked_json.ts";
+import { FieldError, parseJson } from "../../core/checked_values.ts";
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { type ColumnDefinition, type Row, StoreError, type Value } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";

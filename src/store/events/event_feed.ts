@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { parseJson } from "../../core/checked_json.ts";
+import { parseJson } from "../../core/checked_values.ts";
 import { InputError } from "../../core/errors.ts";
 import { cutText, oneLine } from "../../core/text.ts";
 import { type Clock, sleep } from "../../net/clock.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { FieldError, parseJson } from "../../core/checked_json.ts";
+import { FieldError, parseJson } from "../../core/checked_values.ts";
 import { HOUR_MS } from "../../core/quantities.ts";
 import { cutText } from "../../core/text.ts";
 import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";

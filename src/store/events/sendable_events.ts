@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseJson } from "../../core/checked_json.ts";
+import { parseJson } from "../../core/checked_values.ts";
 import { FIELDS, type ServerRecord } from "../../core/record.ts";
 import { type Database, isInList, listValue, type Row } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FieldError, parseJson } from "../../core/checked_json.ts";
+import { FieldError, parseJson } from "../../core/checked_values.ts";
 import type { FieldType } from "../../core/record.ts";
 import { inKeyOrder } from "./stored_values.ts";
 

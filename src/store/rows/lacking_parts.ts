@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { FieldError, parseJson } from "../../core/checked_json.ts";
+import { FieldError, parseJson } from "../../core/checked_values.ts";
 import { isIncompleteFlag } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { ServerRecord } from "../../core/record.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { parseHost } from "../../core/address.ts";
-import { parseJson } from "../../core/checked_json.ts";
+import { parseJson } from "../../core/checked_values.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 
 /** Whether a value is valid. */

@@ -3,9 +3,10 @@
  *
  * @module
  */
+import type { JsonSchema } from "../../core/schema.ts";
 import config from "../../../deno.json" with { type: "json" };
 import { MAX_CUT } from "../data/search_cut.ts";
-import type { JsonSchema, Parameter, Parameters } from "../queries/parameters.ts";
+import type { Parameter, Parameters } from "../queries/parameters.ts";
 import type { Operation, Route } from "./route.ts";
 import { COMPONENTS } from "./schemas.ts";
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { JsonSchema } from "../../core/schema.ts";
 import { SCHEMA } from "../../sinks/json.ts";
 import type { DashboardData, DashboardFilters } from "../queries/dashboard_data.ts";
 import { type Answer, htmlContent, jsonContent } from "./answer.ts";
@@ -11,7 +12,6 @@ import type { Caller, PageContext } from "../pages/page_context.ts";
 import { FILTER_PARAMETERS, filtersOf } from "../queries/filters.ts";
 import {
   checkBounds,
-  type JsonSchema,
   type Parameters,
   readOne,
   readParameters,

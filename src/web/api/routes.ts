@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { oneOf, wholeNumber } from "../../core/checked_values.ts";
 import { DAY_MS } from "../../core/quantities.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 
@@ -29,6 +30,7 @@ import {
   SCAN_ID,
   SERVER,
   SERVER_ID,
+  SERVERS,
   SORT,
   squareOf,
   TABLE_PAGE,
@@ -45,14 +47,7 @@ import {
 import { FILES } from "./export_files.ts";
 import { MAX_STREAMS, withoutPlayersColumn } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
-import {
-  checkBounds,
-  oneOf,
-  ParameterError,
-  several,
-  text,
-  wholeNumber,
-} from "../queries/parameters.ts";
+import { checkBounds, parameter, ParameterError, several, TEXT } from "../queries/parameters.ts";
 import { resource, type Route, route, type RouteRequest } from "./route.ts";
 import { ANSWERS } from "./schemas.ts";
 
@@ -68,7 +63,7 @@ const PERIOD = {
   to: time("End of the period. Default: now."),
 };
 const EVENT_PARAMETERS = {
-  kind: several(oneOf("Only events of this kind.", EVENT_KINDS)),
+  kind: several("Only events of this kind.", oneOf(EVENT_KINDS)),
   from: time("Only events at this time or later."),
   to: time("Only events at this time or earlier."),
   before: BEFORE_EVENT,
@@ -133,7 +128,7 @@ const DATA_ROUTES: readonly Route[] = [
   }),
   resource({
     path: "/compare",
-    parameters: { server: several(SERVER), ...PERIOD },
+    parameters: { server: SERVERS, ...PERIOD },
     async data({ server: names = [], from, to }, { data, now }) {
       const wanted = [...new Set(names)];
       if (wanted.length > MAX_COMPARED) {
@@ -149,10 +144,9 @@ const DATA_ROUTES: readonly Route[] = [
     pathParameters: { id: SERVER_ID },
     parameters: {
       ...PERIOD,
-      step: wholeNumber(
+      step: parameter(
         "Minimum length of a step, milliseconds. Default: a point for each change, if they are few.",
-        0,
-        365 * DAY_MS,
+        wholeNumber(0, 365 * DAY_MS),
       ),
     },
     async data({ id, from, to, step }, { data, now }) {
@@ -283,7 +277,7 @@ const DATA_ROUTES: readonly Route[] = [
   }),
   [route({
     path: "/icons/{hash}.png",
-    pathParameters: { hash: text("`favicon_hash` of a server.") },
+    pathParameters: { hash: parameter("`favicon_hash` of a server.", TEXT) },
     async respond({ hash }, { data }) {
       const icon = /^[\da-f]{64}$/.test(hash) ? await data.icon(hash) : undefined;
       if (icon === undefined) return undefined;

@@ -7,7 +7,7 @@ import { fieldSchema } from "../../core/schema.ts";
 import { FACETS, MAP_LAYERS } from "../queries/dashboard_data.ts";
 import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
 import { LISTED_FIELDS } from "./export_files.ts";
-import type { JsonSchema } from "../queries/parameters.ts";
+import type { JsonSchema } from "../../core/schema.ts";
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 

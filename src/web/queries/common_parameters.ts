@@ -4,13 +4,14 @@
  * @module
  */
 
+import { formed, oneOf, wholeNumber } from "../../core/checked_values.ts";
 import { DAY_MS } from "../../core/quantities.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import { MAP_LAYERS, type Square, type TrendsQuery } from "./dashboard_data.ts";
 import { MAX_TIME } from "./dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
 import { parseServerName } from "../../store/mod.ts";
-import { formed, oneOf, ParameterError, wholeNumber } from "./parameters.ts";
+import { parameter, ParameterError, several } from "./parameters.ts";
 
 /** How far the clock of a database may be ahead of the dashboard's, milliseconds. */
 const AHEAD_MS = 60_000;
@@ -19,42 +20,48 @@ const HISTORY_MS = 7 * DAY_MS;
 /** Maximum number of rows of an answer. */
 export const MAX_ROWS = 500;
 
+const ID = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 /** The number of a server in its database. */
-export const SERVER_ID = wholeNumber("`id` of the server.", 1, Number.MAX_SAFE_INTEGER);
+export const SERVER_ID = parameter("`id` of the server.", ID);
 
-/** A server of which events are read: its number, or its name. */
-export const SERVER = formed<number | string>(
-  "`id` of the server, or its `key`; a host means all its servers.",
+const SERVER_NAME = formed<number | string>(
   "the number of a server, or an address or name such as 192.0.2.1:25565",
+  (text) => /^\d+$/.test(text) ? ID.read(text) : parseServerName(text)?.key,
   { type: ["integer", "string"], minimum: 1, minLength: 1, maxLength: 100 },
-  (text) => /^\d+$/.test(text) ? SERVER_ID.read(text) as number : parseServerName(text)?.key,
 );
+const SERVER_TEXT = "`id` of the server, or its `key`; a host means all its servers.";
+/** A server of which events are read: its number, or its name. */
+export const SERVER = parameter(SERVER_TEXT, SERVER_NAME);
+/** Servers that are compared. */
+export const SERVERS = several(SERVER_TEXT, SERVER_NAME);
 
 /** The identity of a scan. */
-export const SCAN_ID = formed(
+export const SCAN_ID = parameter(
   "`scan_id` of the scan or watch.",
-  "an identity of a scan, such as 0198c0de-0000-7000-8000-000000000000",
-  { type: "string", maxLength: 36 },
-  (text) => /^[\w-]{1,36}$/.test(text) ? text : undefined,
+  formed(
+    "an identity of a scan, such as 0198c0de-0000-7000-8000-000000000000",
+    (text) => /^[\w-]{1,36}$/.test(text) ? text : undefined,
+    { type: "string", maxLength: 36 },
+  ),
 );
 
 /** A sort order of servers. */
-export const SORT = oneOf(
+export const SORT = parameter(
   "Sort order of the servers; with -reversed, in the other direction.",
-  Object.keys(SERVER_ORDERS) as ServerOrder[],
+  oneOf(Object.keys(SERVER_ORDERS) as ServerOrder[]),
 );
 
 /** The maximum number of rows. */
-export const LIMIT = wholeNumber("Maximum number of rows.", 1, MAX_ROWS);
+export const LIMIT = parameter("Maximum number of rows.", wholeNumber(1, MAX_ROWS));
 
 /** The periods of trends, days. */
 const PERIODS = ["1", "7", "30", "365"] as const;
 /** The period of a trend. */
-export const DAYS = oneOf("The last days of the trend.", PERIODS);
+export const DAYS = parameter("The last days of the trend.", oneOf(PERIODS));
 /** The property whose values have a trend each. */
-export const BY = oneOf(
+export const BY = parameter(
   "The property whose most frequent values have a trend each. Default: one trend of all servers.",
-  ["edition", "software", "version", "port", "protocol"],
+  oneOf(["edition", "software", "version", "port", "protocol"]),
 );
 
 /** The days of a parameter {@linkcode DAYS}. */
@@ -63,17 +70,18 @@ export function daysOf(text: typeof PERIODS[number] | undefined): TrendsQuery["d
 }
 
 /** A layer of the map. */
-export const LAYER = oneOf("What the cells of the map show.", MAP_LAYERS);
+export const LAYER = parameter("What the cells of the map show.", oneOf(MAP_LAYERS));
 
 /** A page of the table below the map. */
-export const TABLE_PAGE = wholeNumber("Page of the table.", 1, 65_536);
+export const TABLE_PAGE = parameter("Page of the table.", wholeNumber(1, 65_536));
 
 /** The square of a map. */
-export const PREFIX = formed(
+export const PREFIX = parameter(
   "The network that the map shows. Default: the smallest one with all servers that the filters match.",
-  "an IPv4 network of /0, /8 or /16, such as 10.0.0.0/8",
-  { type: "string" },
-  (text) => squareOf(text) === undefined ? undefined : text,
+  formed(
+    "an IPv4 network of /0, /8 or /16, such as 10.0.0.0/8",
+    (text) => squareOf(text) === undefined ? undefined : text,
+  ),
 );
 
 /** The square of a text like `10.0.0.0/8`; `undefined`: it is no such network. */
@@ -87,19 +95,21 @@ export function squareOf(text: string): Square | undefined {
 
 /** A point in time. Forms of pages send a date and time in UTC. */
 export function time(description: string) {
-  const number = wholeNumber("", 0, MAX_TIME);
-  return formed<number>(
+  const number = wholeNumber(0, MAX_TIME);
+  return parameter(
     `${description} Unix milliseconds, or a date and time in UTC.`,
-    "Unix milliseconds, or a date and time in UTC such as 2026-01-31T23:59",
-    { type: ["integer", "string"], minimum: 0, maximum: MAX_TIME, maxLength: 19 },
-    (text) => {
-      const date = /^(\d{4}-\d\d-(\d\d))(T\d\d:\d\d(?::\d\d)?)?$/.exec(text);
-      if (date === null) return number.read(text) as number | undefined;
-      const [, day, dayOfMonth, clock = "T00:00"] = date;
-      if (new Date(day).getUTCDate() !== Number(dayOfMonth)) return undefined; // February 31
-      const at = Date.parse(`${day}${clock}Z`);
-      return at >= 0 ? at : undefined; // NaN too
-    },
+    formed<number>(
+      "Unix milliseconds, or a date and time in UTC such as 2026-01-31T23:59",
+      (text) => {
+        const date = /^(\d{4}-\d\d-(\d\d))(T\d\d:\d\d(?::\d\d)?)?$/.exec(text);
+        if (date === null) return number.read(text);
+        const [, day, dayOfMonth, clock = "T00:00"] = date;
+        if (new Date(day).getUTCDate() !== Number(dayOfMonth)) return undefined; // February 31
+        const at = Date.parse(`${day}${clock}Z`);
+        return at >= 0 ? at : undefined; // NaN too
+      },
+      { type: ["integer", "string"], minimum: 0, maximum: MAX_TIME, maxLength: 19 },
+    ),
   );
 }
 

@@ -3,12 +3,13 @@
  *
  * @module
  */
+import { formed } from "../../core/checked_values.ts";
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import { type EventCursor, isPosition, type PageCursor } from "../../store/mod.ts";
 import type { ServersQuery } from "./dashboard_data.ts";
 import { MAX_TIME } from "./dashboard_filters.ts";
-import { formed, type Parameter, ParameterError } from "./parameters.ts";
+import { type Parameter, parameter, ParameterError } from "./parameters.ts";
 
 /** The position of a page of servers. */
 export interface ServersCursor {
@@ -94,11 +95,16 @@ export function eventCursor({ at, tx, seq }: EventCursor): string {
 }
 
 /** Only events before a position in the order of times. */
-export const BEFORE_EVENT = formed(
+export const BEFORE_EVENT = parameter(
   "Only events before this one: the `next` of the page before.",
-  "the next of another page",
-  { type: "string", pattern: "^-?\\d{1,16}-\\d{1,19}-\\d{1,15}$" },
-  (text) => parseEventCursor(text) === undefined ? undefined : text,
+  formed(
+    "the next of another page",
+    (text) => parseEventCursor(text) === undefined ? undefined : text,
+    {
+      type: "string",
+      pattern: "^-?\\d{1,16}-\\d{1,19}-\\d{1,15}$",
+    },
+  ),
 );
 
 /** The position in a value of {@linkcode BEFORE_EVENT}; `undefined` for another text. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { formed, oneOf, TRUE_OR_FALSE, wholeNumber } from "../../core/checked_values.ts";
 import type { GeoipValues } from "../../app/geoip/mod.ts";
 import {
   type ColumnTest as CellTest,
@@ -20,15 +21,7 @@ import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
-import {
-  formed,
-  oneOf,
-  type Parameter,
-  several,
-  text,
-  trueOrFalse,
-  wholeNumber,
-} from "./parameters.ts";
+import { type Parameter, parameter, several, TEXT } from "./parameters.ts";
 import {
   type DictionaryName,
   SERVER_BITS,
@@ -106,45 +99,47 @@ export const DASHBOARD_FILTERS: {
   readonly [Name in keyof DashboardFilters]-?: DashboardFilter<NonNullable<DashboardFilters[Name]>>;
 } = {
   text: {
-    parameter: text(
+    parameter: parameter(
       "Only servers whose name, MOTD, map or software contains this text, in any case.",
+      TEXT,
     ),
     columns: containsText,
   },
   online: {
-    parameter: trueOrFalse("Only servers that are online, or only servers that are offline."),
+    parameter: parameter(
+      "Only servers that are online, or only servers that are offline.",
+      TRUE_OR_FALSE,
+    ),
     columns: ({ columns: { bits } }, online) => {
       const wanted = online ? SERVER_BITS.online : 0;
       return (slot) => (bits[slot] & SERVER_BITS.online) === wanted;
     },
   },
   edition: {
-    parameter: several(text("Only servers of this edition.")),
+    parameter: several("Only servers of this edition.", TEXT),
     columns: inDictionary("edition", SERVER_FILTERS.edition, asText),
   },
   software: {
-    parameter: several(text("Only servers whose software contains this text, in any case.")),
+    parameter: several("Only servers whose software contains this text, in any case.", TEXT),
     columns: inDictionary("software", SERVER_FILTERS.software, asText),
   },
   confidence: {
-    parameter: several(
-      oneOf("Only servers whose software has this confidence.", ["A", "B", "C"]),
-    ),
+    parameter: several("Only servers whose software has this confidence.", oneOf(["A", "B", "C"])),
     columns: ({ columns: { bits } }, wanted) => {
       const isWanted = ["A", "B", "C"].map((letter) => wanted.includes(letter));
       return (slot) => isWanted[(bits[slot] >> 5 & 3) - 1] === true;
     },
   },
   version: {
-    parameter: several(text("Only servers of this game version; 1.21 includes 1.21.50.")),
+    parameter: several("Only servers of this game version; 1.21 includes 1.21.50.", TEXT),
     columns: inDictionary("version", SERVER_FILTERS.version, asText),
   },
   protocol: {
-    parameter: several(text("Only servers that replied in this protocol.")),
+    parameter: several("Only servers that replied in this protocol.", TEXT),
     columns: inDictionary("protocols", SERVER_FILTERS.protocol, asList),
   },
   port: {
-    parameter: several(wholeNumber("Only servers with this port.", 1, 65535)),
+    parameter: several("Only servers with this port.", wholeNumber(1, 65535)),
     columns: ({ columns: { port } }, ports) => {
       const wanted = new Uint8Array(65_536);
       for (const one of ports) wanted[one] = 1;
@@ -152,12 +147,10 @@ export const DASHBOARD_FILTERS: {
     },
   },
   network: {
-    parameter: several(formed(
+    parameter: several(
       "Only servers in this network.",
-      "an address or a network such as 192.0.2.0/24",
-      { type: "string" },
-      canonicalNetwork,
-    )),
+      formed("an address or a network such as 192.0.2.0/24", canonicalNetwork),
+    ),
     columns: ({ columns: { bits, address }, v6 }, networks) => {
       const isWanted = isInNetworks(networks);
       const hasV6 = networks.some((network) => typeof parseNetwork(network).start === "bigint");
@@ -170,28 +163,31 @@ export const DASHBOARD_FILTERS: {
     },
   },
   flag: {
-    parameter: several(oneOf("Only servers with this flag.", FLAGS)),
+    parameter: several("Only servers with this flag.", oneOf(FLAGS)),
     columns: inDictionary("flags", SERVER_FILTERS.flag, asList),
   },
   tag: {
-    parameter: several(text("Only servers with this tag.")),
+    parameter: several("Only servers with this tag.", TEXT),
     columns: (serverIndex, _, { tag }) => {
       const found = markedSlots(serverIndex, tag);
       return (slot) => found[slot] === 1;
     },
   },
   country: {
-    parameter: several(formed(
+    parameter: several(
       "Only servers in this country; needs --geoip.",
-      "two letters, such as DE",
-      { type: "string", pattern: "^[A-Za-z]{2}$" },
-      (text) => /^[A-Za-z]{2}$/.test(text) ? text.toUpperCase() : undefined,
-    )),
+      formed(
+        "two letters, such as DE",
+        (text) => /^[A-Za-z]{2}$/.test(text) ? text.toUpperCase() : undefined,
+        { type: "string", pattern: "^[A-Za-z]{2}$" },
+      ),
+    ),
     columns: inDictionary("country", GEOIP_FILTERS.country, asText),
   },
   operator: {
     parameter: several(
-      wholeNumber("Only servers in this autonomous system; needs --geoip.", 0, MAX_ASN),
+      "Only servers in this autonomous system; needs --geoip.",
+      wholeNumber(0, MAX_ASN),
     ),
     columns: inDictionary(
       "operator",
@@ -200,21 +196,30 @@ export const DASHBOARD_FILTERS: {
     ),
   },
   minPlayers: {
-    parameter: wholeNumber("Only servers with at least this many players.", 0, MAX_PLAYERS),
+    parameter: parameter(
+      "Only servers with at least this many players.",
+      wholeNumber(0, MAX_PLAYERS),
+    ),
     columns: ({ columns: { bits, players } }, min) => (slot) =>
       (bits[slot] & SERVER_BITS.players ? players[slot] : -1) >= min,
   },
   maxPlayers: {
-    parameter: wholeNumber("Only servers with at most this many players.", 0, MAX_PLAYERS),
+    parameter: parameter(
+      "Only servers with at most this many players.",
+      wholeNumber(0, MAX_PLAYERS),
+    ),
     columns: ({ columns: { bits, players } }, max) => (slot) =>
       (bits[slot] & SERVER_BITS.players) !== 0 && players[slot] <= max,
   },
   noAliases: {
-    parameter: trueOrFalse("Only servers that are no alias of another server."),
+    parameter: parameter("Only servers that are no alias of another server.", TRUE_OR_FALSE),
     columns: ({ columns: { alias } }) => (slot) => alias[slot] === 0,
   },
   since: {
-    parameter: wholeNumber("Only servers that changed later, Unix milliseconds.", 0, MAX_TIME),
+    parameter: parameter(
+      "Only servers that changed later, Unix milliseconds.",
+      wholeNumber(0, MAX_TIME),
+    ),
     columns: ({ columns: { changedAt } }, time) => (slot) => changedAt[slot] > time,
   },
 };

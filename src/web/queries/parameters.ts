@@ -1,25 +1,16 @@
 /**
- * Types of parameters of URLs: how their text is read and written, and the JSON Schema that describes
- * it.
+ * Parameters of URLs: how their texts are read and written.
  *
  * @module
  */
-
-/** A JSON Schema (2020-12) of a parameter or an answer. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+import { formed, type ValueForm } from "../../core/checked_values.ts";
 
 /** A parameter of a URL. */
-export interface Parameter<Value> {
+export interface Parameter<Value> extends Omit<ValueForm<unknown>, "ofJson"> {
   /** What the parameter is, one sentence. */
   readonly description: string;
-  /** The values that are accepted, for an error: "a whole number from 1 to 500". */
-  readonly wanted: string;
-  /** The schema of the value. */
-  readonly schema: JsonSchema;
   /** Whether a URL may contain the parameter several times; the value is then a list. */
   readonly repeats: boolean;
-  /** Parses one text. `undefined`: the text is not valid. */
-  readonly read: (text: string) => unknown;
   /** Only for the type: the value of the parameter. */
   readonly value?: Value;
 }
@@ -51,13 +42,20 @@ export class ParameterError extends Error {
 }
 
 /** A text of 1 to {@linkcode MAX_TEXT} code points. */
-export function text(description: string, schema: JsonSchema = {}): Parameter<string> {
+export const TEXT: ValueForm<string> = formed(
+  `a text of 1 to ${MAX_TEXT} characters`,
+  (text) => text,
+  { type: "string", minLength: 1, maxLength: MAX_TEXT },
+);
+
+/** A parameter whose value has a form. Longer texts than {@linkcode TEXT} are not valid. */
+export function parameter<Value>(
+  description: string,
+  { wanted, schema, read }: ValueForm<Value>,
+): Parameter<Value> {
   return {
-    description,
-    wanted: `a text of 1 to ${MAX_TEXT} characters`,
-    schema: { type: "string", minLength: 1, maxLength: MAX_TEXT, ...schema },
-    repeats: false,
-    read: (text) => isShort(text) ? text : undefined,
+    ...{ description, wanted, schema, repeats: false },
+    read: (text) => isShort(text) ? read(text) : undefined,
   };
 }
 
@@ -66,68 +64,12 @@ function isShort(text: string): boolean {
   return text.length <= 2 * MAX_TEXT && [...text].length <= MAX_TEXT && text.isWellFormed();
 }
 
-/** A text of a certain form, which is converted into its canonical form. */
-export function formed<Value extends string | number>(
+/** A parameter that a URL may contain several times, whose values have a form. */
+export function several<Value>(
   description: string,
-  wanted: string,
-  schema: JsonSchema,
-  read: (text: string) => Value | undefined,
-): Parameter<Value> {
-  return {
-    description,
-    wanted,
-    schema,
-    repeats: false,
-    read: (text) => isShort(text) ? read(text) : undefined,
-  };
-}
-
-/** A whole number. */
-export function wholeNumber(
-  description: string,
-  least: number,
-  most: number,
-): Parameter<number> {
-  return {
-    description,
-    wanted: `a whole number from ${least} to ${most}`,
-    schema: { type: "integer", minimum: least, maximum: most },
-    repeats: false,
-    read: (text) => {
-      const number = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
-      return number >= least && number <= most ? number : undefined;
-    },
-  };
-}
-
-/** One of several words. */
-export function oneOf<const Word extends string>(
-  description: string,
-  words: readonly Word[],
-): Parameter<Word> {
-  return {
-    description,
-    wanted: `one of ${words.join(", ")}`,
-    schema: { type: "string", enum: words },
-    repeats: false,
-    read: (text) => words.find((word) => word === text),
-  };
-}
-
-/** `true` or `false`. */
-export function trueOrFalse(description: string): Parameter<boolean> {
-  return {
-    description,
-    wanted: "true or false",
-    schema: { type: "boolean" },
-    repeats: false,
-    read: (text) => text === "true" ? true : text === "false" ? false : undefined,
-  };
-}
-
-/** A parameter that a URL may contain several times. */
-export function several<Value>(parameter: Parameter<Value>): Parameter<readonly Value[]> {
-  const { description, wanted, schema, read } = parameter;
+  form: ValueForm<Value>,
+): Parameter<readonly Value[]> {
+  const { wanted, schema, read } = parameter(description, form);
   return {
     description,
     wanted: `${wanted}, at most ${MAX_VALUES} times`,

@@ -1,4 +1,4 @@
-/** Covers src/core/checked_json.ts. */
+/** Covers src/core/checked_values.ts. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   formatConfiguration,

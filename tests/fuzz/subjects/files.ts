@@ -8,7 +8,7 @@ import {
   formatConfiguration,
   parseConfiguration,
 } from "../../../src/app/resume/scan_configuration.ts";
-import { FieldError } from "../../../src/core/checked_json.ts";
+import { FieldError } from "../../../src/core/checked_values.ts";
 import { formatAddress, parseAddress } from "../../../src/core/address.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { parseManifest } from "../../../src/fleet/manifest.ts";

@@ -26,7 +26,7 @@ import { formatPartEnd, parsePartEnd } from "../../../src/campaign/results.ts";
 import { formatSpec, parseSpec, specDigest } from "../../../src/campaign/spec.ts";
 import type { KV } from "../../../src/campaign/nats/client_types.ts";
 import { readLeases } from "../../../src/campaign/stored_leases.ts";
-import { FieldError } from "../../../src/core/checked_json.ts";
+import { FieldError } from "../../../src/core/checked_values.ts";
 import { ATTACHMENTS, emptyRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { spillLine } from "../../../src/store/spill_file.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseJson } from "../../../core/checked_json.ts";
+import { parseJson } from "../../../core/checked_values.ts";
 import { nodePath } from "../../../core/node_modules.ts";
 import { userPath } from "../../../app/mod.ts";
 

@@ -1,9 +1,61 @@
 /**
- * Validates JSON that a user may have edited. Each field is checked, and an error names the field,
- * its value and the required value.
+ * Which values are valid, for options, parameters of URLs, JSON that a user may have edited, and
+ * messages of NATS. Of JSON, each field is checked, and an error names the field, its value and the
+ * required value.
  *
  * @module
  */
+import type { JsonSchema } from "./schema.ts";
+
+/** The valid values of options, parameters and fields, whose errors differ. */
+export interface ValueForm<Value> {
+  /** The valid values, for an error: "a whole number from 1 to 500". */
+  readonly wanted: string;
+  /** The JSON Schema of the value. */
+  readonly schema: JsonSchema;
+  /** The value of a text; `undefined`: it is not valid. */
+  readonly read: (text: string) => Value | undefined;
+  /** The value of a value in JSON; `undefined`: it is not valid. */
+  readonly ofJson: (value: unknown) => Value | undefined;
+}
+
+/** The texts that `read` accepts. */
+export function formed<Value>(
+  wanted: string,
+  read: (text: string) => Value | undefined,
+  schema: JsonSchema = { type: "string" },
+): ValueForm<Value> {
+  const ofJson = (value: unknown) => typeof value === "string" ? read(value) : undefined;
+  return { wanted, schema, read, ofJson };
+}
+
+/** The whole numbers between two limits. */
+export function wholeNumber(least: number, most: number): ValueForm<number> {
+  const ofJson = (value: unknown) =>
+    Number.isInteger(value) && value as number >= least && value as number <= most
+      ? value as number
+      : undefined;
+  return {
+    wanted: `a whole number from ${least} to ${most}`,
+    schema: { type: "integer", minimum: least, maximum: most },
+    read: (text) => ofJson(/^\d{1,16}$/.test(text) ? Number(text) : NaN),
+    ofJson,
+  };
+}
+
+/** The given words. */
+export function oneOf<const Word extends string>(words: readonly Word[]): ValueForm<Word> {
+  const read = (text: string) => words.find((word) => word === text);
+  return formed(`one of ${words.join(", ")}`, read, { type: "string", enum: words });
+}
+
+/** `true` and `false`. */
+export const TRUE_OR_FALSE: ValueForm<boolean> = {
+  wanted: "true or false",
+  schema: { type: "boolean" },
+  read: (text) => text === "true" ? true : text === "false" ? false : undefined,
+  ofJson: (value) => typeof value === "boolean" ? value : undefined,
+};
 
 /** The error of a field with an invalid value. */
 export class FieldError extends Error {
@@ -34,43 +86,23 @@ export function wrongField(field: string, value: unknown, wanted: string): Field
   return new FieldError(`${field} is ${shown}, and must be ${wanted}`);
 }
 
-/** Checks that a value is a whole number from `least` to `most`. */
-export function integer(least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
+/** Checks that a value has a form. */
+export function checked<Value>({ ofJson, wanted }: ValueForm<Value>): Check<Value> {
   return (value, field) => {
-    if (Number.isInteger(value) && value as number >= least && value as number <= most) {
-      return value as number;
-    }
-    throw wrongField(field, value, `a whole number from ${least} to ${most}`);
-  };
-}
-
-/** Checks that a value is a string that matches a pattern. */
-export function text(pattern: RegExp, wanted: string): Check<string> {
-  return (value, field) => {
-    if (typeof value === "string" && pattern.test(value)) return value;
-    throw wrongField(field, value, wanted);
-  };
-}
-
-/**
- * Checks that a value is a string that `read` accepts, and returns the result of `read`. `read`
- * returns `undefined` to reject the string.
- */
-export function parsedText<T>(read: (text: string) => T | undefined, wanted: string): Check<T> {
-  return (value, field) => {
-    const result = typeof value === "string" ? read(value) : undefined;
+    const result = ofJson(value);
     if (result !== undefined) return result;
     throw wrongField(field, value, wanted);
   };
 }
 
-/** Checks that a value is one of the given words. */
-export function oneOfWords<Word extends string>(words: readonly Word[]): Check<Word> {
-  return (value, field) => {
-    const word = words.find((one) => one === value);
-    if (word !== undefined) return word;
-    throw wrongField(field, value, `one of ${words.join(", ")}`);
-  };
+/** Checks that a value is a whole number from `least` to `most`. */
+export function integer(least = 0, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
+  return checked(wholeNumber(least, most));
+}
+
+/** Checks that a value is a string that matches a pattern. */
+export function text(pattern: RegExp, wanted: string): Check<string> {
+  return checked(formed(wanted, (text) => pattern.test(text) ? text : undefined));
 }
 
 /** Allows `null` besides the values of a check. */

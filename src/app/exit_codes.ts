@@ -4,7 +4,6 @@
  * @module
  */
 
-/** The exit codes by name. */
 export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
 /** What each exit code means, for help and the reference. */

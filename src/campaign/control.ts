@@ -36,7 +36,6 @@ export const CAMPAIGN_STATES = ["running", "paused", "cancelled"] as const;
 /** What workers do about a campaign. */
 export type CampaignState = typeof CAMPAIGN_STATES[number];
 
-/** The entry of a campaign. */
 export interface CampaignEntry {
   readonly state: CampaignState;
   /** SHA-256 of the specification, hexadecimal. */
@@ -45,7 +44,6 @@ export interface CampaignEntry {
   readonly program: string;
   /** The digest of the order in which targets are probed. */
   readonly order: string;
-  /** Number of parts. */
   readonly parts: number;
   /** When the campaign was submitted, milliseconds since 1970 UTC. */
   readonly submittedAt: number;
@@ -140,7 +138,6 @@ export class Control implements AsyncDisposable {
     return new Control(broker, campaigns, optOuts, listeners);
   }
 
-  /** The campaigns by name. */
   campaigns(): ReadonlyMap<string, CampaignEntry> {
     return this.#campaigns.state;
   }

@@ -25,7 +25,6 @@ export interface BucketReducer<T> {
 
 /** A bucket whose entries are followed until it is disposed of. */
 export class FollowedBucket<T> implements AsyncDisposable {
-  /** The bucket. */
   readonly bucket: KV;
   readonly #broker: Pick<Broker, "jsm">;
   readonly #name: string;

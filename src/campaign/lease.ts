@@ -23,7 +23,6 @@ import type { KV, KvEntry } from "./nats/client_types.ts";
 import type { Broker } from "./nats/connection.ts";
 import { isWrongRevision } from "./nats/errors.ts";
 
-/** Options of a lease. */
 export interface LeaseOptions {
   /** The identity of the worker. */
   readonly worker: string;
@@ -141,7 +140,6 @@ export class Lease implements AsyncDisposable {
     return this.#revision;
   }
 
-  /** Changes the value. */
   set(update: Partial<Omit<LeaseValue, "state" | "worker" | "at">>): void {
     this.#value = { ...this.#value, ...update };
   }

@@ -37,7 +37,6 @@ export interface PartCounters {
   readonly total: number;
 }
 
-/** The value of a lease. */
 export interface LeaseValue {
   readonly state: LeaseState;
   /** The identity of the worker that wrote the value last. */

@@ -26,7 +26,6 @@ export const RESULT_KINDS = ["rows", "done", "poisoned", "cancelled"] as const;
 /** What a result says: rows of a part, or its end. */
 export type ResultKind = typeof RESULT_KINDS[number];
 
-/** The subject of a campaign's tasks. */
 export function taskSubject(campaign: string): string {
   return `bs.tasks.${campaign}`;
 }
@@ -53,7 +52,6 @@ export function resultConsumer(collector: string, left?: string): string {
   return left === undefined ? consumer : `${consumer}-${left}`;
 }
 
-/** The subject of a part's results. */
 export function resultSubject(campaign: string, part: number, kind: ResultKind): string {
   return `bs.results.${campaign}.${part}.${kind}`;
 }
@@ -75,7 +73,6 @@ export function campaignKey(campaign: string): string {
   return `campaign.${campaign}`;
 }
 
-/** The key of a part's lease. */
 export function leaseKey(campaign: string, part: number): string {
   return `lease.${campaign}.${part}`;
 }
@@ -101,7 +98,6 @@ export function parseWorkerKey(key: string): string | undefined {
   return /^worker\.([\w-]{1,64})$/.exec(key)?.[1];
 }
 
-/** The key of a worker. */
 export function workerKey(worker: string): string {
   return `worker.${worker}`;
 }

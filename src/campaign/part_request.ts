@@ -18,7 +18,6 @@ import type { Marks } from "../scan/mod.ts";
 import type { Range } from "../targets/ranges.ts";
 import type { Spec } from "./spec.ts";
 
-/** The options of `campaign work`. */
 type WorkOptions = OptionsOf<"campaign work">;
 
 /** The options of a worker that its scans use in place of those of the submitter. */
@@ -27,13 +26,11 @@ export type WorkerChoice = Pick<
   "engine" | "interface" | "gatewayMac" | "sourceIp" | "optOutFile" | "quiet"
 >;
 
-/** A part that a worker scans. */
 export interface PartToScan {
   /** The number of the part, from 1. */
   readonly part: number;
   /** The positions up to which earlier workers have scanned it. */
   readonly from: Marks;
-  /** The options of the worker. */
   readonly worker: WorkerChoice;
   /**
    * Ranges that the worker never probes. They keep their positions, as opt-outs do, because the order

@@ -44,10 +44,8 @@ export interface PartCoverage {
   readonly excluded: readonly string[];
 }
 
-/** How a part ended. */
 export interface PartEnd {
   readonly form: 1;
-  /** The worker that ended it. */
   readonly worker: string;
   /** How many workers have taken the part; 0 if it was cancelled before. */
   readonly tries: number;

@@ -33,11 +33,9 @@ import { brokerError } from "./nats/errors.ts";
 
 /** What the submitter of a campaign decides about its parts. */
 export interface SpecDetails {
-  /** The name of the campaign. */
   readonly name: string;
   /** When it was submitted, Unix milliseconds. */
   readonly submittedAt: number;
-  /** Number of parts. */
   readonly parts: number;
   /** Maximum number of parts that are scanned at the same time. */
   readonly maxRunning: number;
@@ -167,7 +165,6 @@ const configurationField =
 
 /** What a program expects of the specification of a campaign. */
 export interface ExpectedSpec {
-  /** The name of the campaign. */
   readonly name: string;
   /** SHA-256 of the specification. */
   readonly digest: string;

@@ -25,7 +25,6 @@ import {
 import { withDeadline } from "./nats/deadline.ts";
 import type { Broker } from "./nats/connection.ts";
 
-/** The lease of a part. */
 export interface StoredLease {
   readonly campaign: string;
   readonly part: number;

@@ -21,7 +21,6 @@ type Operator = (wanted: never) => (value: unknown, record: ServerRecord) => boo
  */
 const MAX_CHARACTERS = 256;
 
-/** The operators by name. */
 const OPERATORS: Readonly<Record<string, Operator>> = {
   /** The value equals the operand; `null`: the value is missing. */
   is: (wanted: unknown) => (value) => value === wanted,

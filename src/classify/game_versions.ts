@@ -9,7 +9,6 @@ import type { ServerRecord } from "../core/record.ts";
 /** The columns of a row that determine its version. */
 export type VersionColumns = Pick<ServerRecord, "edition" | "version" | "protocol_version">;
 
-/** An edition in the table. */
 type Edition = "java" | "bedrock";
 
 /** The names of versions by protocol number. */

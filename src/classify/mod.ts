@@ -29,7 +29,6 @@ export type Classification = Pick<
   "edition" | "software" | "software_confidence" | "proxy" | "flags"
 >;
 
-/** The confidence of a claim. */
 type Confidence = "A" | "B" | "C";
 
 /** A rule: see data/software.schema.json. */
@@ -45,7 +44,6 @@ interface Rule {
   readonly when: readonly RuleCondition[];
 }
 
-/** A rule with compiled conditions. */
 interface CompiledRule extends Omit<Rule, "when"> {
   readonly tests: readonly ConditionTest[];
 }

@@ -10,7 +10,6 @@ import type { Endpoints } from "./endpoints.ts";
 
 /** Gets the address of each endpoint that is added to a set. */
 export interface AddedAddresses {
-  /** Adds an address. */
   add(address: Address): void;
 }
 
@@ -62,7 +61,6 @@ export class EndpointSet {
     return this.#addresses.byteLength + this.#ports.byteLength;
   }
 
-  /** Whether the set contains an endpoint. */
   has(endpoint: Endpoint): boolean {
     const { address, port } = endpoint;
     if (typeof address !== "number") return this.#ipv6.has(endpointKey(endpoint));

@@ -5,7 +5,6 @@
  * @module
  */
 
-/** The meanings of flags, by name. */
 export type FlagMeanings = Readonly<Record<string, string>>;
 
 /** Flags for replies of any protocol, and for differences between the replies of two protocols. */

@@ -277,7 +277,6 @@ function picture(control: string): string {
   return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
 }
 
-/** A line of a text. */
 export interface Line {
   /** The line without its line feed; empty if it is too long. */
   readonly line: string;

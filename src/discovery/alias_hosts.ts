@@ -72,7 +72,6 @@ export class AliasHosts {
     return ended;
   }
 
-  /** Number of hosts and of networks that ended. */
   get ended(): { readonly hosts: number; readonly networks: number } {
     return { hosts: this.#hosts.size, networks: this.#networks.size };
   }

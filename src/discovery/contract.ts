@@ -11,15 +11,11 @@ import type { ProbeSpace } from "../targets/space.ts";
 
 /** An endpoint with an IPv4 address. */
 export interface IPv4Endpoint {
-  /** The address. */
   readonly address: number;
-  /** The port. */
   readonly port: number;
 }
 
-/** The targets of one protocol. */
 export interface DiscoveryTargets {
-  /** Name of the protocol. */
   readonly protocol: string;
   /** The IPv4 addresses that may be probed, without exclusions. */
   readonly addresses: RangeSet<number>;
@@ -29,9 +25,7 @@ export interface DiscoveryTargets {
   readonly known: readonly IPv4Endpoint[];
 }
 
-/** Options of a discovery. */
 export interface DiscoveryOptions {
-  /** The targets of each protocol. */
   readonly targets: readonly DiscoveryTargets[];
   /** Selects the order of addresses: a whole number, at most 2^53. */
   readonly seed: number;
@@ -59,7 +53,6 @@ export interface ProtocolPass {
   space(): ProbeSpace;
 }
 
-/** A planned pass. */
 export interface DiscoveryPass {
   /** Number of the pass, from 0. */
   readonly number: number;

@@ -44,7 +44,6 @@ export class AdaptiveDiscovery implements PassPlanner {
   readonly #planners: readonly Planner[];
   #next = 0;
   #spent = 0;
-  /** The planned pass. */
   #planned: DiscoveryPass | undefined;
   /** The water level of the last pass. */
   #level = 0;

@@ -28,7 +28,6 @@ interface Lane {
   readonly waiting: TaskQueue;
 }
 
-/** A task of a pool. */
 export type PoolTask = () => Promise<void>;
 
 /** A queue of tasks: a linked list, because `Array.shift()` moves all tasks of a long array. */

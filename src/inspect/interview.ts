@@ -78,7 +78,6 @@ export interface InterviewPlan extends ProtocolSelection {
 
 /** One step of an interview: an exchange in one protocol. */
 export interface InterviewStep {
-  /** The protocol of the exchange. */
   readonly protocol: Protocol;
   /** Earliest time of the first datagram, milliseconds of the clock. */
   readonly at: number;
@@ -141,7 +140,6 @@ export class Interview {
   #noReplySince: number | undefined;
   #ended: Ended | undefined;
 
-  /** Creates an interview from its plan. */
   constructor(plan: InterviewPlan) {
     this.#plan = plan;
     this.latencyMs = plan.latencyMs ?? null;

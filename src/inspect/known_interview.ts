@@ -14,7 +14,6 @@ import { type InterviewResult, runInterview, type RunInterviewOptions } from "./
 /** Why interviews ended early, the decisive reason first. */
 const ENDS: readonly Ended[] = ["optedOut", "exhausted", "cancelled", "unconfirmed"];
 
-/** The interview plan of a known server. */
 export interface KnownInterviewPlan extends InterviewPlan {
   /** Protocols that are used only if the first one has no reply: its siblings. Default: none. */
   readonly siblings?: readonly Protocol[];

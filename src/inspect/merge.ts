@@ -29,7 +29,6 @@ const DISAGREEMENTS: readonly (readonly [keyof ServerRecord, flag: string])[] = 
 
 /** The parts of a record that do not come from replies. */
 export interface RowContext {
-  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** When the server replied, Unix milliseconds. */
   readonly seenAt: number;

@@ -8,7 +8,6 @@ import type { Protocol, Statement } from "../protocols/protocol.ts";
 
 /** The reply of one protocol, decoded. */
 export interface ProtocolReply {
-  /** Name of the protocol. */
   readonly protocol: string;
   /** Columns, flags and facts from the reply. */
   readonly statement: Statement;
@@ -30,7 +29,6 @@ export function firstReplyOf(
 
 /** A reply of a probe with `wholeStatus` that was not decoded yet. */
 export interface UndecodedReply {
-  /** Name of the protocol. */
   readonly protocol: string;
   /** The reply as raw bytes. */
   readonly raw: Uint8Array;

@@ -30,11 +30,8 @@ export interface InterviewLinks {
   readonly stream?: (protocol: string, connectMs: number | undefined) => Link | Promise<Link>;
 }
 
-/** Options of an interview. */
 export interface RunInterviewOptions extends RetryLimits {
-  /** The endpoint that is interviewed. */
   readonly endpoint: Endpoint;
-  /** Functions that open links to the endpoint. */
   readonly links: InterviewLinks;
   /** The name that the user gave for the endpoint. */
   readonly requestedAs?: string | null;
@@ -74,7 +71,6 @@ export interface RunInterviewOptions extends RetryLimits {
   readonly onStatus?: (protocol: Protocol, status: unknown) => void;
 }
 
-/** The result of an interview. */
 export interface InterviewResult {
   /**
    * The reply of each protocol; none if each is too little evidence of a server, unless the server was
@@ -205,7 +201,6 @@ class InterviewRun {
     );
   }
 
-  /** Records the status of a protocol. */
   async recordStatus(
     protocol: Protocol,
     status: unknown,
@@ -293,7 +288,6 @@ class InterviewRun {
   }
 }
 
-/** A query to one server in one protocol. */
 export interface ProtocolQuery
   extends
     Omit<ExchangeContext, "nonce" | "lastAttempt">,

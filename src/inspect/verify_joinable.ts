@@ -10,9 +10,7 @@ import type { Protocol, Statement } from "../protocols/protocol.ts";
 import { converse, type RetryLimits } from "./converse.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 
-/** Options of a verification. */
 export interface Verification {
-  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** Opens a link to the server on a socket that serves only this verification. */
   readonly link: () => Link | Promise<Link>;

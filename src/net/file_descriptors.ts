@@ -117,7 +117,6 @@ export class Shortage {
     return now - this.#since < LASTING_MS;
   }
 
-  /** Records that opening succeeded. */
   recordSuccess(): void {
     this.#since = undefined;
   }

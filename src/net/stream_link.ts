@@ -62,7 +62,6 @@ const FIRST_BYTE_PARTS = { first: 0.8, afterSilence: 0.2 };
 
 /** Options of a {@linkcode StreamLink}. */
 export interface StreamLinkOptions {
-  /** The dialer that opens its connections. */
   readonly dialer: Dialer;
   /**
    * The rate limit and caps. Each SYN packet, each request and the first message of a TLS handshake
@@ -252,7 +251,6 @@ export class StreamLink implements Link, StreamSide {
     }
   }
 
-  /** Encrypts the new connection. */
   async #encrypt(plain: Stream, tls: TlsRequest): Promise<void> {
     const { clock, dialer, gate } = this.#options;
     const stream = this.#stream = this.#limited(plain);

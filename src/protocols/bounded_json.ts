@@ -33,7 +33,6 @@ export type JsonFlag =
   /** The text exceeds the bounds on nesting or values; the rest is omitted. */
   | "cut";
 
-/** A parsed JSON text. */
 export interface ParsedJson {
   /** The parsed value, without omitted parts. */
   readonly value: unknown;

@@ -24,7 +24,6 @@ export function hasUsualPort({ ports }: Protocol): boolean {
   return ports[4].length > 0 || ports[6].length > 0;
 }
 
-/** Whether a port is one of the usual ports of a protocol. */
 export function isUsualPort({ ports }: Protocol, port: number): boolean {
   return ports[4].includes(port) || ports[6].includes(port);
 }

@@ -31,7 +31,6 @@ import type { ServerRecord } from "../core/record.ts";
 import { optOutCheck } from "../targets/shipped_lists.ts";
 import { requestText, type Service } from "../targets/srv.ts";
 
-/** Options of a query to one server. */
 export interface QueryServerOptions extends RetryLimits, ProtocolSelection {
   /**
    * Protocols in which the server is queried after a reply in one of `protocols`. Default: none.
@@ -55,7 +54,6 @@ export interface QueryServerOptions extends RetryLimits, ProtocolSelection {
   readonly scanId: string;
 }
 
-/** The result of a query to one server. */
 export interface QueriedServer extends Pick<InterviewResult, "outcomes" | "suppressed"> {
   /** The server's record; `undefined` when the server replied in no protocol. */
   readonly record: ServerRecord | undefined;

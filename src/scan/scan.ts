@@ -102,7 +102,6 @@ function marksAtEnd(marks: Marks, { order: { from }, io: { state } }: ScanSetup)
   return { udp: markOf("udp"), tcp: markOf("tcp") };
 }
 
-/** The stages of a scan. */
 interface Stages {
   readonly receiver: ReplyReceiver;
   readonly portReceiver: PortReceiver;
@@ -195,7 +194,6 @@ function makeStages(
   };
 }
 
-/** Creates the stage that makes and writes rows. */
 function makeWriteStage(
   { targets: { allProtocols }, interviews: { players, attach }, io }: ScanSetup,
   { stop }: ScanTables,

@@ -24,13 +24,11 @@ export const TEXT_FORMATS = {
 
 /** The description of a format, which can be sent to another thread. */
 export interface FormatSpec {
-  /** The name of the format. */
   readonly name: keyof typeof TEXT_FORMATS;
   /** The names of the columns in their order. */
   readonly columns: readonly (keyof ServerRecord)[];
 }
 
-/** The format of a description. */
 export function formatOf(
   { name, columns }: FormatSpec,
   allProtocols: readonly Protocol[],

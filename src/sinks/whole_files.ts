@@ -66,7 +66,6 @@ async function orUndefined<T>(result: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Writes a text file as a whole. */
 export async function writeWholeText(path: string, text: string): Promise<void> {
   const whole = await beginWholeFile(path);
   if (whole === undefined) return await Deno.writeTextFile(path, text);

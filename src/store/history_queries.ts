@@ -41,7 +41,6 @@ export async function historyOf(
   });
 }
 
-/** The number of observations of a server. */
 export async function countObservations(database: Database, server: number): Promise<number> {
   const sql = "select count(*) as count from observations where server = ?";
   const [{ count }] = await database.rows(sql, [server]);

@@ -75,7 +75,6 @@ export async function* selectServers(
 /** Maximum number of servers of a page, which indexes find. More servers are read by one query. */
 const MAX_PAGE = 1000;
 
-/** Builds the query for a selection. */
 async function queryFor(database: Database, selection: ServerSelection): Promise<Sql> {
   const { sort, limit, after } = selection;
   const start = after === undefined ? undefined : startAfter(database, sort, after);

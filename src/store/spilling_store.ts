@@ -63,7 +63,6 @@ export class SpillingStore implements AsyncDisposable {
   /** Owns the store: disposing this closes the store. */
   constructor(private readonly store: Store, private readonly options: SpillOptions) {}
 
-  /** The database of the store. */
   get database(): Database {
     return this.store.database;
   }

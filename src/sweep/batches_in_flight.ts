@@ -92,7 +92,6 @@ export interface BatchesInFlightOptions {
   readonly stampNow?: () => number;
 }
 
-/** The sockets of each family. */
 type ByFamily = Readonly<Record<4 | 6, readonly ProbeSocket[]>>;
 
 /** Numbers of probes that were sent or refused. */

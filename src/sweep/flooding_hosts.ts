@@ -128,7 +128,6 @@ export class FloodingHosts {
     }
   }
 
-  /** Whether an address floods. */
   has(address: Address): boolean {
     return this.#flooding.size > 0 && this.#flooding.has({ address, port: WHOLE_HOST });
   }

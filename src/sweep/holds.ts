@@ -23,7 +23,6 @@ const MAX_QUEUED = 32_768;
 
 /** An endpoint that waits for a hold. Exactly one of its functions is called, once. */
 export interface Waiting {
-  /** The endpoint that waits. */
   readonly endpoint: Endpoint;
   /** Called when the endpoint has a hold: its interview may begin. */
   readonly admit: () => void;

@@ -47,7 +47,6 @@ export function planPasses(
   });
 }
 
-/** The target space of a pass. */
 export function spaceOf({ segments, number, planned }: Pass, order: TargetOrder): ProbeSpace {
   return planned?.() ?? new TargetSpace(segments, { ...order, pass: number });
 }

@@ -5,11 +5,8 @@
  */
 import type { Probe } from "../protocols/protocol.ts";
 
-/** A kind of probe in a scan. */
 export interface ProbeKind {
-  /** Name of the protocol. */
   readonly protocol: string;
-  /** The probe of the protocol. */
   readonly probe: Probe<unknown>;
   /** Index of the protocol, which is part of the token. */
   readonly kind: number;

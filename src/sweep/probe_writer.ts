@@ -30,7 +30,6 @@ export interface ProbeWriterOptions {
   readonly filter?: HostFilter;
 }
 
-/** Writes the probes of one kind. */
 export class ProbeWriter {
   /** The stamp of the next probes, microseconds. */
   stamp = 0;
@@ -44,7 +43,6 @@ export class ProbeWriter {
   /** The space of the blocks of threads. */
   #space: ProbeSpace | undefined;
 
-  /** Creates a writer of one kind of probe. */
   constructor(kind: ProbeKind, options: ProbeWriterOptions) {
     this.#kind = kind;
     this.#options = options;

@@ -49,7 +49,6 @@ export interface Targets {
   readonly omitted: Readonly<Record<"never" | "private" | "chosen", bigint>>;
 }
 
-/** The kinds of exclusions. */
 const EXCLUSION_KINDS = ["never", "chosen", "private"] as const;
 
 /** A border of an inclusion or exclusion: its start or its end. */
@@ -201,7 +200,6 @@ export function segmentsOf(
   });
 }
 
-/** The address families of the targets. */
 export function familiesOf({ groups }: Targets): (4 | 6)[] {
   const families = new Set(groups.map(({ addresses: [{ start }] }) => family(start)));
   return ([4, 6] as const).filter((bits) => families.has(bits));

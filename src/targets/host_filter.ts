@@ -17,7 +17,6 @@ const WORD_BITS = 32;
 
 /** Memory and seed of a filter, which a worker can use. */
 export interface HostFilterMemory {
-  /** The bits. */
   readonly bits: SharedArrayBuffer;
   /** The seed of the hash. */
   readonly seed: number;

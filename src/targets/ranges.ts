@@ -232,7 +232,6 @@ export class RangeIndex<T extends Address> {
   }
 }
 
-/** The range of one address. */
 export function rangeOfOne(address: Address): Range {
   return { start: address, end: later(address, 1) };
 }
@@ -278,7 +277,6 @@ export class AddressSet {
     this.#families = { 4: of(4), 6: of(6) };
   }
 
-  /** Whether the set contains an address. */
   has(address: Address): boolean {
     return this.#families[family(address)].has(address);
   }

@@ -77,7 +77,6 @@ export interface SpaceData {
     readonly bounds: readonly Address[];
     readonly ports: readonly number[];
   }[];
-  /** The order. */
   readonly order: SpaceOptions;
 }
 

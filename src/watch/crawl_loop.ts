@@ -58,7 +58,6 @@ export interface Freshness {
   readonly p95Ms: number;
 }
 
-/** What discovery has done. */
 export interface DiscoveryCounts {
   /** Number of probes, without those of passes that still run. */
   readonly probes: number;
@@ -109,7 +108,6 @@ export class CrawlLoop implements ServerLoop {
   /** Starts without servers. */
   constructor(private readonly options: PollLoopOptions & CrawlOptions) {}
 
-  /** Adds servers. */
   add(servers: readonly WatchedServer[]): void {
     for (const server of servers) {
       const jitter = jitterOf(server.identity.key);

@@ -71,7 +71,6 @@ export class Journal {
   #isSpanDue = false;
   /** Cancels the timer that extends the span. */
   #cancelSpan: (() => void) | undefined;
-  /** Whether a heartbeat is to be written. */
   #isHeartbeatDue = false;
   /** Cancels the timer of the next heartbeat. */
   #cancelHeartbeat: (() => void) | undefined;

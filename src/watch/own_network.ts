@@ -28,9 +28,7 @@ const MAX_RECHECK_MS = 600_000;
 /** Whether the watch reaches its servers; `checking`: not yet known. */
 export type Reachability = "online" | "checking" | "offline";
 
-/** A failed poll of a server. */
 export interface FailedPoll {
-  /** The server. */
   readonly server: WatchedServer;
   /** When the poll ended, Unix milliseconds. */
   readonly at: number;

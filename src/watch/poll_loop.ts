@@ -46,7 +46,6 @@ export interface PollLoopOptions {
   readonly poll: (server: WatchedServer, dueAt: number) => Promise<Next>;
   /** Whether polls are paused. Canaries are polled nevertheless. */
   readonly isPaused: () => boolean;
-  /** Where polls run. */
   readonly pool: PollPool;
   /** Returns random numbers from 0 to 1, for jitter. */
   readonly random: () => number;

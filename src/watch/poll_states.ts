@@ -18,9 +18,7 @@ const STATE_INTERVAL_MS = 60_000;
 /** The writes of unchanged servers are spread over this number of seconds. */
 const SPREAD_SECONDS = 60;
 
-/** The result of a poll. */
 interface PollResult {
-  /** The events of the poll. */
   readonly events: readonly ServerEvent[];
   /** When the poll ended, Unix milliseconds. */
   readonly at: number;
@@ -39,7 +37,6 @@ interface PollProgress {
   misses: number;
 }
 
-/** The states of polled servers. */
 export class PollStates {
   /** States of servers without a change, by key: written at their interval, or at the end. */
   readonly #unchanged = new Map<string, PolledServer>();
@@ -182,7 +179,6 @@ function withAttachments(
   return { ...row, [ATTACHMENTS]: isOwn ? attachments : others };
 }
 
-/** The last event of each kind. */
 function lastOfEachKind(events: readonly ServerEvent[]): readonly ServerEvent[] {
   return [...new Map(events.map((event) => [event.event, event])).values()];
 }

@@ -44,7 +44,6 @@ export interface PollerOptions extends RetryLimits, ProtocolSelection {
   readonly attach?: "icons" | "all";
   /** Whether a MOTD contains an opt-out. */
   readonly optsOut: (motd: string) => boolean;
-  /** Whether an address has opted out. */
   readonly optedOut: (address: Address) => boolean;
   /** The endpoints that suppress protocols. Pollers may share them. Default: those of this poller. */
   readonly suppressing?: SuppressingEndpoints;
@@ -58,7 +57,6 @@ interface Memory {
   readonly endpoint: Endpoint;
   /** Index of the shared socket for this server: the server may bind tokens to its port. */
   readonly socket: number;
-  /** Reusable tokens by protocol. */
   readonly tokens: Map<string, ReusableToken>;
   /** Protocols whose last reply echoed the probe's token. */
   readonly echoed: Set<string>;

@@ -23,7 +23,6 @@ import {
 } from "./poll_loop.ts";
 import type { WatchedServer, WatchRules } from "./watched_server.ts";
 
-/** Counters of a watch. */
 export interface WatchCounts {
   /** Number of finished polls. */
   polls: number;
@@ -48,7 +47,6 @@ export type PollResult = ServerRecord | undefined | "unreachable" | "opted out" 
 
 /** The servers, functions and limits of {@linkcode watch}. */
 export interface PollingSetup {
-  /** The servers to poll. */
   readonly servers: readonly WatchedServer[];
   /** How servers are watched. */
   readonly rules: WatchRules;
@@ -58,7 +56,6 @@ export interface PollingSetup {
   readonly optedOut?: (address: Address) => boolean;
   /** Called with an address when a reply from it contains an opt-out. */
   readonly onOptOut?: (address: Address) => void;
-  /** Where polls run. */
   readonly pool: PollPool;
   /** The first polls of all servers are spread evenly over this time, milliseconds. */
   readonly spreadMs: number;
@@ -196,7 +193,6 @@ async function poll(
   return "scheduled";
 }
 
-/** Counts a failed poll of a server. */
 function countFailure({ server, at }: FailedPoll, { onEvent, onPolled }: PollingSetup): void {
   const events = server.addFailure(at);
   for (const event of events) onEvent(event, server);

@@ -85,7 +85,6 @@ function withKeptColumns(
   return { ...row, guid, ...Object.fromEntries(kept) };
 }
 
-/** The identity of a server at an endpoint. */
 function identityAt(endpoint: Endpoint, requested_as: string | null): ServerIdentity {
   return identityOf({ host: formatHost(endpoint), port: endpoint.port, requested_as })!;
 }

@@ -17,7 +17,6 @@ import type { RecentYield } from "../../discovery/mod.ts";
 import { type Disk, replaceFile } from "../../sinks/file_operations.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 
-/** Version of the format. */
 const VERSION = 1;
 
 /** The path of the checkpoint of a crawl: beside the database; `undefined`: the database is no file. */

@@ -54,7 +54,6 @@ interface WaitingPass {
   readonly begin: (probes: number) => void;
 }
 
-/** Runs rounds of discovery. */
 export class DiscoveryRounds {
   /** What all rounds have done. */
   readonly counts = { probes: 0, found: 0 };

@@ -23,7 +23,6 @@ export interface CrawlContext extends WatchContext, Pick<ScanContext, "program" 
 
 /** A crawl whose options were read. */
 export interface CrawlRequest {
-  /** The values of all options. */
   readonly options: OptionsOf<"crawl">;
   /** The database. */
   readonly location: DatabaseLocation;

@@ -31,7 +31,6 @@ const PASS_PART = 1 / 24;
 export interface RunCrawlOptions {
   /** Ends the crawl. */
   readonly signal: AbortSignal;
-  /** Receives the events. */
   readonly onEvent: (event: WatchEvent) => void;
   /** Called when everything is open, before the first poll. */
   readonly begin?: (
@@ -125,7 +124,6 @@ export class NewServers extends RowObserver {
   hasReplies = false;
   readonly #known: Map<string, WatchedServer[]>;
 
-  /** Starts with known servers. */
   constructor(known: Iterable<WatchedServer>) {
     super();
     this.#known = Map.groupBy(

@@ -34,7 +34,6 @@ export interface NamedServers {
    * the name has one.
    */
   readonly matching: readonly NumberedServer[];
-  /** All servers of the host. */
   readonly ofHost: readonly NumberedServer[];
 }
 

@@ -25,9 +25,7 @@ import { type FileSearch, forgetInFiles, type ForgottenInFile } from "./forget_i
 /** Pause between two checks for transactions of other programs, milliseconds. */
 const PAUSE_MS = 10;
 
-/** A server to forget, and the number of its observations. */
 export interface CountedServerToForget extends ServerToForget {
-  /** Number of observations. */
   readonly observations: number;
 }
 

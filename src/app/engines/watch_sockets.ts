@@ -43,7 +43,6 @@ export interface PollingSockets extends AsyncDisposable {
   readonly poller: Poller;
   /** The sockets of the poller. The caller calls their `listen()`. */
   readonly sockets: WatchSockets;
-  /** Runs the polls. */
   readonly pool: PollPool;
   /** Makes a poller for only some protocols, with the same sockets and limits. */
   readonly pollerFor: (protocols: readonly Protocol[]) => Poller;
@@ -75,7 +74,6 @@ export interface PollingContext {
   readonly report: (line: string) => void;
   /** The attachments that are stored with rows. */
   readonly attach: "icons" | "all" | undefined;
-  /** Whether an address has opted out. */
   readonly optedOut: (address: Address) => boolean;
   /** Endpoints that are probed besides the servers. Default: none. */
   readonly others?: OtherEndpoints;
@@ -87,7 +85,6 @@ export interface PollingContext {
 
 const NO_OTHERS: OtherEndpoints = { families: [], areLoopback: true, atOnce: 0 };
 
-/** Opens the sockets that poll these servers. */
 export async function openPollingSockets(
   servers: readonly WatchedServer[],
   options: PollOptions,

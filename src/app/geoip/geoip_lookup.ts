@@ -24,7 +24,6 @@ export type GeoipLookup = (host: string) => GeoipValues;
 /** Country and operator of an address without `--geoip`. */
 export const UNKNOWN_GEOIP: GeoipValues = { country: null, asn: null, operator: null };
 
-/** Files of `--geoip`. */
 export interface GeoipFiles {
   /** Their bytes, which threads share. */
   readonly files: readonly SharedArrayBuffer[];

@@ -9,7 +9,6 @@
 import { type Address, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 
-/** A value of a record. */
 export type MmdbValue = unknown;
 
 /** A map of a record. */

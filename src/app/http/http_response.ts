@@ -24,7 +24,6 @@ export const REASONS = {
   503: "Service Unavailable",
 } as const;
 
-/** The status of a response. */
 export type HttpStatus = keyof typeof REASONS;
 
 /** A response with a body of known size. */
@@ -48,7 +47,6 @@ export interface StreamedResponse {
   readonly onEnd?: () => void;
 }
 
-/** The response to a request. */
 export type HttpResponse = WholeResponse | StreamedResponse;
 
 /** A line of text as a response. */

@@ -37,7 +37,6 @@ const LIMITS: RequestLimits = { maxHead: 8192, maxBody: 0 };
 /** How long to wait after a connection could not be accepted, milliseconds. */
 const RETRY_MS = 1000;
 
-/** Options of an HTTP server. */
 export interface HttpServerOptions {
   /**
    * Returns the response to a valid request. The promise must settle in a bounded time, and must
@@ -186,7 +185,6 @@ export class HttpServer implements AsyncDisposable {
     }
   }
 
-  /** Sends a response. */
   async #send(
     conn: Deno.TcpConn,
     open: Open,

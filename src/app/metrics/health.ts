@@ -27,7 +27,6 @@ export function healthResponse({ failures, numbers }: Health): WholeResponse {
   };
 }
 
-/** The health of a scan. */
 export function scanHealth(
   { sent, written, lost }: Pick<ScanState, "sent" | "written" | "lost">,
   databases: readonly WrittenDatabase[],
@@ -48,11 +47,9 @@ const STALLED_MS = 10_000;
 
 /** The parts of a watch that may fail. */
 export interface WatchParts {
-  /** The counters of the watch. */
   readonly counts: WatchCounts;
   /** Whether the sockets failed and are not open again. */
   readonly sockets: { readonly failing: boolean };
-  /** The databases of the watch. */
   readonly databases: readonly Pick<WrittenDatabase, "failing">[];
 }
 

@@ -90,7 +90,7 @@ const PAGE_MS = 1000;
  */
 const LEVEL = 1;
 
-/** A page of metrics. */
+/** The page of `/metrics`: rendered at most once a second, and compressed if the client accepts it. */
 export class MetricsPage {
   #plain: Uint8Array<ArrayBuffer> | undefined;
   #gzipped: Uint8Array<ArrayBuffer> | undefined;
@@ -102,7 +102,6 @@ export class MetricsPage {
     private readonly clock: Pick<Clock, "now">,
   ) {}
 
-  /** The response to a request for the page. */
   respond({ headers }: Pick<HttpRequest, "headers">): WholeResponse {
     const plain = this.#render();
     const type = { "content-type": EXPOSITION_TYPE, vary: "Accept-Encoding" };

@@ -5,7 +5,6 @@
  */
 import project from "../../../deno.json" with { type: "json" };
 
-/** The labels of a value. */
 type Labels = Readonly<Record<string, string>>;
 
 /** An instrument whose values a callback reports. */

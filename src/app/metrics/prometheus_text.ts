@@ -8,7 +8,6 @@
 export interface Sample {
   /** The value; NaN if it is not known. */
   readonly value: number;
-  /** Names and values of labels. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Suffix of the family's name. */
   readonly suffix?: "_bucket" | "_sum" | "_count";
@@ -90,7 +89,6 @@ export class Histogram {
     this.#counts = bounds.map(() => 0);
   }
 
-  /** Adds a value to its bucket. */
   add(value: number): void {
     this.#sum += value;
     this.#count++;

@@ -14,7 +14,6 @@ export interface WrittenDatabase {
   readonly failing: boolean;
 }
 
-/** The metric families of a scan. */
 export function scanFamilies(
   state: ScanState,
   databases: readonly WrittenDatabase[] = [],
@@ -112,7 +111,6 @@ function resultFamilies(state: ScanState): Family[] {
   ];
 }
 
-/** The families of an adaptive scan. */
 function adaptiveFamilies({ adaptive }: ScanState): Family[] {
   if (adaptive === undefined) return [];
   const { spent, budget, recentYield, estimates } = adaptive;

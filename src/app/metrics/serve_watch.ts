@@ -16,7 +16,6 @@ import { ServerInfoSeries } from "./server_info.ts";
 import { DELAY_BOUNDS, type MeasuredWatch, POLL_DELAY, WatchMetrics } from "./watch_metrics.ts";
 import type { ProbeSettings, WatchMetricsSettings } from "./watch_metrics_settings.ts";
 
-/** A watch that is served. */
 export interface ServedWatch
   extends ProbedWatch, Omit<MeasuredWatch, "info" | "clock" | "onDelay"> {
   /** Poller, pool and sockets. */
@@ -27,7 +26,6 @@ export interface ServedWatch
   readonly allowPrivate: boolean;
 }
 
-/** What is served of a watch. */
 export interface WatchServer extends AsyncDisposable {
   /** The metrics, which the watch has to count. */
   readonly metrics: WatchMetrics;

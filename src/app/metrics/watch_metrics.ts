@@ -37,7 +37,6 @@ export const POLL_DELAY: Omit<Family, "samples"> = metricFamily(
   [],
 );
 
-/** The counters of a webhook. */
 export interface WebhookCounts {
   /** Number of events that the receiver accepted. */
   readonly delivered: number;
@@ -49,11 +48,8 @@ export interface WebhookCounts {
 
 /** The parts of a watch that metrics describe. */
 export interface MeasuredWatch {
-  /** The watched servers. */
   readonly servers: readonly WatchedServer[];
-  /** The counters of the watch. */
   readonly counts: WatchCounts;
-  /** The journals of its databases. */
   readonly journals: readonly Journal[];
   /** Its webhooks. Default: none. */
   readonly webhooks?: readonly WebhookCounts[];
@@ -67,7 +63,6 @@ export interface MeasuredWatch {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Counts what a watch does. */
 export class WatchMetrics {
   readonly #late = new Histogram(DELAY_BOUNDS);
   readonly #events = new Map(EVENT_KINDS.map((event) => [event, 0]));
@@ -177,7 +172,6 @@ function webhookFamilies(webhooks: readonly WebhookCounts[]): Family[] {
   ];
 }
 
-/** The families of a crawl. */
 function crawlFamilies({ believed, medianMs, p95Ms, discovery }: CrawlStatus): Family[] {
   return [
     gauge(

@@ -9,7 +9,6 @@ import type { OptionsOf } from "../options/option_table.ts";
 import type { MetricsAddress } from "../settings/metrics_address.ts";
 import { readProbeToken } from "./probe/probe_access.ts";
 
-/** The options of a watch that concern metrics. */
 export type WatchMetricsOptions = Pick<
   OptionsOf<"watch">,
   "metrics" | "metricsInfo" | "probe" | "probeAllow" | "probeTokenFile"

@@ -20,7 +20,6 @@ import {
 
 /** An endpoint and the protocols to query there. */
 export interface EndpointProtocols {
-  /** The endpoint to query. */
   readonly endpoint: Endpoint;
   /** Protocols that are queried in any case. */
   readonly first: readonly Protocol[];

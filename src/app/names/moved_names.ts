@@ -19,7 +19,6 @@ const MAX_LOOKUPS = 16;
 
 /** Options of {@linkcode MovedNames}. */
 export interface MovedNamesOptions {
-  /** The lookup functions for names. */
   readonly lookups: Pick<Lookups, "resolve" | "findService">;
   /** Whether every name may lead to private addresses. */
   readonly allowPrivate: boolean;

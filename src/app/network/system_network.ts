@@ -10,7 +10,6 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { resolveName, serviceFinder } from "../names/dns_lookup.ts";
 import { OptOutFile } from "../opt_outs/opt_out_file.ts";
 
-/** Options of the network of this machine. */
 export interface SystemNetworkOptions {
   /** Path of the opt-out file. Default: the one in the user's configuration folder. */
   readonly optOutFile?: string;

@@ -25,7 +25,6 @@ export interface OptedOut {
   readonly name: string | undefined;
 }
 
-/** An entry of an opt-out file. */
 export interface OptOutEntry extends OptedOut {
   /** Index of the line, from 0. */
   readonly line: number;
@@ -160,7 +159,6 @@ export class OptOutFile {
     this.#path = path === undefined ? usualPath() : userPath(path);
   }
 
-  /** The path of the file. */
   get path(): string {
     return this.#path;
   }

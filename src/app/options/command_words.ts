@@ -40,7 +40,6 @@ export function splitCommand(
   return isPair ? [`${first} ${second}`, args] : [first, others];
 }
 
-/** Whether a name is the name of a command. */
 export function isCommand(name: string): name is CallableCommand {
   return (COMMAND_NAMES as readonly string[]).includes(name);
 }

@@ -49,7 +49,6 @@ export type CallableCommand = typeof COMMAND_NAMES[number];
 /** The names of the commands of campaigns that have options, and cannot be called yet. */
 type CampaignCommand = keyof typeof CAMPAIGN_COMMANDS;
 
-/** The name of a command. */
 export type Command = CallableCommand | CampaignCommand;
 
 /** A command as help and completions describe it. */

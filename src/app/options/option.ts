@@ -10,7 +10,6 @@ import type { ValueType } from "./value_types.ts";
 
 /** An option of the command line, with its help. */
 export interface Option extends OptionForm {
-  /** The commands that have the option. */
   readonly commands: readonly Command[];
   /** The one-letter name, without the dash. */
   readonly short?: string;

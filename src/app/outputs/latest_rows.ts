@@ -7,7 +7,6 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { MadeRows } from "../../sinks/sink.ts";
 import { RowObserver } from "./row_observer.ts";
 
-/** Keeps the latest rows. */
 export class LatestRows extends RowObserver {
   #rows: readonly ServerRecord[] = [];
 

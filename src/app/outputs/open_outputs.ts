@@ -15,7 +15,6 @@ import { unavailableReason } from "../../store/database/database.ts";
 import { type RowOrder, SortingSink } from "./sorting_sink.ts";
 import type { OutputPlan } from "./plan_outputs.ts";
 
-/** Outputs that are open. */
 export interface OpenedOutputs {
   /** The outputs, in the order in which they were given. */
   readonly sinks: readonly Sink[];

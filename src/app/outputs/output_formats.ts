@@ -4,7 +4,6 @@
  * @module
  */
 
-/** The properties of a format. */
 export interface OutputFormatDescription {
   /** The file suffixes that select the format. */
   readonly suffixes: readonly string[];
@@ -14,7 +13,6 @@ export interface OutputFormatDescription {
   readonly content: string;
 }
 
-/** The formats by name. */
 export const OUTPUT_FORMATS = {
   csv: { suffixes: ["csv"], content: "RFC 4180, one line per row" },
   "csv-text": {
@@ -40,7 +38,6 @@ export const OUTPUT_FORMATS = {
   },
 } as const satisfies Readonly<Record<string, OutputFormatDescription>>;
 
-/** The name of a format. */
 export type OutputFormat = keyof typeof OUTPUT_FORMATS;
 
 /** The names of the formats, with the properties of each. */

@@ -18,7 +18,6 @@ import { fieldsTable, serverTable } from "./table_format.ts";
 export interface OutputPlan {
   /** A path, or `-`. */
   readonly path: string;
-  /** The format of the rows. */
   readonly format: Format;
   /** The format as another thread makes it; `undefined` for a table. */
   readonly spec?: FormatSpec;
@@ -33,7 +32,6 @@ const HAS_FIELDS = new Set(["csv", "csv-text", "ndjson", "json"]);
 
 /** The columns of the rows, and the table that shows them. */
 export interface RowKind {
-  /** The columns of the rows. */
   readonly columns: readonly Field[];
   /** Makes a table format for a terminal of this many columns. */
   readonly table: (space: number) => Format;

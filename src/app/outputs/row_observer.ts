@@ -8,7 +8,6 @@ import type { Sink } from "../../sinks/sink.ts";
 
 /** A sink that writes nothing. */
 export abstract class RowObserver implements Sink {
-  /** Reads records. */
   abstract read(records: readonly ServerRecord[]): void;
 
   write(records: readonly ServerRecord[]): Promise<void> {

@@ -9,7 +9,6 @@ import type { Format } from "../../sinks/sink.ts";
 import { harmlessText } from "../../core/text.ts";
 import { displayWidth, fitWidth } from "../../core/display_width.ts";
 
-/** A column of a table. */
 export interface PrintedColumn<Row> {
   /** The title in the table's head. */
   readonly title: string;
@@ -183,7 +182,6 @@ function shrink(wanted: readonly number[], space: number): number[] {
   return widths;
 }
 
-/** A value as text for a table. */
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value) && value.every((one) => typeof one === "string")) {

@@ -73,7 +73,6 @@ function isOrdinary(path: string): boolean {
 
 /** The outputs and the checkpoint of a running scan. */
 export interface OpenedScan {
-  /** The sink of the rows. */
   readonly sinks: readonly Sink[];
   /** Endpoints whose rows an earlier run of the scan has written. */
   readonly responders: readonly Endpoint[];
@@ -98,7 +97,6 @@ export interface OpenScanOptions extends OpenOutputsOptions {
   readonly warn: (line: string) => void;
 }
 
-/** Options of a new scan. */
 export interface NewScanOptions {
   readonly location: CheckpointLocation | undefined;
   readonly append: boolean;

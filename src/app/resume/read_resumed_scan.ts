@@ -22,7 +22,6 @@ import { userPath } from "../environment.ts";
 import type { Passes, Plan } from "../targets/scan_plan.ts";
 import { countOf, withCommas } from "../../core/quantities.ts";
 
-/** A scan to resume. */
 export interface Resumed {
   /** Path of the checkpoint, as the user typed it. */
   readonly path: string;

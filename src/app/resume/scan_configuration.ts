@@ -47,7 +47,6 @@ import type { GivenOptions, OptionForm } from "../options/given_options.ts";
 import { userPath } from "../environment.ts";
 import type { FoundTargets } from "../targets/find_targets.ts";
 
-/** The configuration of a scan. */
 export interface Configuration {
   /** The id of the scan, a UUIDv7; the checkpoint has the same. */
   readonly scanId: string;

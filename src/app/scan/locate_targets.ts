@@ -43,7 +43,6 @@ export interface TargetRequest
   readonly context: CallContext;
 }
 
-/** The targets of a scan. */
 export interface LocatedTargets {
   /** The resolved targets and exclusions, which a saved scan has from its configuration. */
   readonly found: FoundTargets;

@@ -101,7 +101,6 @@ export interface StartedScan {
   readonly state: ScanState;
 }
 
-/** The id of a scan, and the key of its tokens. */
 export type ScanIdentity = Pick<StartedScan, "scanId" | "key">;
 
 /**
@@ -153,7 +152,6 @@ export async function openDatabases(
   return stores;
 }
 
-/** The outputs of a scan. */
 export interface ScanOutputs {
   /** The open outputs and the checkpoint. */
   readonly openedScan: OpenedScan;

@@ -20,7 +20,6 @@ export interface ScanWork {
   readonly maxRuntime: number;
 }
 
-/** The positions of a planned scan. */
 export interface PlannedPositions {
   /** Number of positions of each pass. */
   readonly passes: Readonly<Record<"udp" | "tcp", Pick<Passes, "sizes">>>;
@@ -28,7 +27,6 @@ export interface PlannedPositions {
   readonly detectionPasses: readonly { readonly size: number }[];
 }
 
-/** The work of a planned scan. */
 export function scanWork(
   { passes: { udp, tcp }, detectionPasses }: PlannedPositions,
   from: Marks,

@@ -36,12 +36,10 @@ export interface ScanContext extends CallContext {
   readonly writeRows: OpenOutputsOptions["writeRows"];
 }
 
-/** The options that name outputs. */
 const OUTPUT_OPTIONS = ["output", "oD", "oJ", "oG", "oL"];
 
 /** What to scan. Nothing is looked up yet. */
 export interface ScanRequest {
-  /** The values of all options. */
   readonly options: ScanCommandOptions;
   /** Words and options as they were given, without secrets. */
   readonly given: GivenOptions;

@@ -202,7 +202,6 @@ async function runAndClose(
   return { end, saved: await openedScan.writer?.end(end.marks, state) };
 }
 
-/** The amount of work of a scan. */
 function workOf({ plan, limits, adaptive, selection: { order } }: PreparedScan): ScanWork {
   const { cooldownMs, maxRuntimeMs, portWaitMs } = limits;
   const budgetMs = adaptive !== undefined && "ms" in adaptive.budget

@@ -21,7 +21,6 @@ import type { OptionsOf } from "../options/option_table.ts";
 import { chosenVerify, type ProtocolChoice, protocolsOf } from "../settings/chosen_protocols.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
 
-/** The options of a scan. */
 export type ScanCommandOptions = OptionsOf<"scan">;
 
 /** The protocols, the ports and the order of a scan. */

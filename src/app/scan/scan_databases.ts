@@ -97,7 +97,6 @@ export function queriedProtocolsOf(
   };
 }
 
-/** Options for opening the databases of a scan. */
 export interface OpenDatabasesOptions {
   /** First part of the paths of spill files: rows in them wait for an unavailable database. */
   readonly spill: string;
@@ -133,7 +132,6 @@ export class ScanDatabases implements AsyncDisposable {
   readonly #optOuts: OptOut[] = [];
 
   private constructor(
-    /** The sinks of the rows. */
     readonly sinks: readonly SpillingStore[],
     /** Addresses that the databases mark as opted out. */
     readonly optedOut: readonly Range[],

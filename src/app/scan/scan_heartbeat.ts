@@ -13,7 +13,6 @@ const EVERY_MS = 1000;
 export interface HeartbeatOptions {
   /** Stores the progress in each database. */
   readonly sinks: readonly { progress(row: ScanProgressRow): Promise<void> }[];
-  /** Reads the progress. */
   readonly read: () => ScanProgressRow;
   /** The clock of the interval. */
   readonly clock: Clock;

@@ -14,9 +14,7 @@ const EVERY_MS = 500;
 
 /** Options of {@linkcode ScanMonitor}. */
 export interface MonitorOptions {
-  /** The counters that are read. */
   readonly state: ScanState;
-  /** The work of the scan. */
   readonly work: ScanWork;
   /** Path of the status file; `undefined`: none. */
   readonly statusFile: string | undefined;
@@ -37,7 +35,6 @@ export class ScanMonitor implements Disposable {
   progress: ScanProgress;
   /** When the scan is expected to end, Unix milliseconds; `undefined`: unknown. */
   endsAt: number | undefined;
-  /** Called after each reading. */
   onRead: () => void = () => {};
 
   /**
@@ -62,7 +59,6 @@ export class ScanMonitor implements Disposable {
     this.#cancel = this.#options.clock.after(EVERY_MS, () => this.#tick());
   }
 
-  /** The counters that are read. */
   get state(): ScanState {
     return this.#options.state;
   }

@@ -12,7 +12,6 @@ export const FASTEST = "fastest";
 /** The values of `--engine`. */
 export const ENGINE_CHOICES: readonly EngineChoice[] = [...ENGINES, FASTEST];
 
-/** The name of an engine. */
 export type EngineName = "portable" | "udp" | "packet" | "xdp";
 /** A value of `--engine`. */
 export type EngineChoice = "portable" | "udp" | "packet" | "xdp" | "fastest";

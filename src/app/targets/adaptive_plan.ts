@@ -40,12 +40,10 @@ export function adaptiveScale(
   return { evenSweep: Number(addresses.size) * swept.length, rate, endpoints };
 }
 
-/** The input of the plan of an adaptive scan. */
 export interface AdaptivePlanInput extends PlanInput {
   readonly adaptive: AdaptiveScan;
 }
 
-/** Computes the plan of an adaptive scan. */
 export function planAdaptiveScan(input: AdaptivePlanInput, scale: AdaptiveScale): Plan {
   const adaptive = planBudget(input.adaptive, input, scale);
   const protocols = sweptProtocols(input.targets.protocols);

@@ -25,9 +25,7 @@ export interface AddedServersOptions extends StoredSources {
   readonly databases: ReadonlyMap<Database, number>;
   /** The servers of the watch, to which added servers are appended. */
   readonly servers: WatchedServer[];
-  /** Whether a server may be watched. */
   readonly mayWatch: (server: WatchedServer) => boolean;
-  /** Adds servers to the watch. */
   readonly add: (servers: readonly WatchedServer[]) => void;
   /** The clock of the queries. */
   readonly clock: Clock;

@@ -35,7 +35,6 @@ export interface Passes {
 
 /** The probes of known servers that are interviewed outside the passes. */
 export interface Interviews {
-  /** Number of these servers. */
   readonly servers: number;
   /** The protocols that each of these servers is queried in. */
   readonly protocols: readonly Protocol[];
@@ -43,7 +42,6 @@ export interface Interviews {
   readonly probes: Readonly<Record<Protocol["transport"], number>>;
 }
 
-/** The plan of an adaptive scan. */
 export interface AdaptivePlan extends PassScale {
   /** Number of endpoints that may be probed, in all swept protocols. */
   readonly endpoints: number;
@@ -90,12 +88,10 @@ export interface Plan {
   readonly adaptive?: AdaptivePlan;
 }
 
-/** The input of a plan. */
 export interface PlanInput extends ScanSelection {
   readonly limits: Pick<ScanLimits, "retries" | "rates">;
 }
 
-/** Computes the plan of a scan. */
 export function planScan(input: PlanInput): Plan {
   const { targets: { protocols }, order, limits: { retries, rates } } = input;
   const passes = scanPasses(input, retries);

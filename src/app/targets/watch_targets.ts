@@ -51,7 +51,6 @@ export interface StoredSources {
   readonly rules: WatchRules;
 }
 
-/** The sources of the servers to watch. */
 export interface WatchSources extends StoredSources {
   /** Servers by address or name, and files by their suffix. */
   readonly words: readonly string[];
@@ -65,9 +64,7 @@ export interface WatchSources extends StoredSources {
   readonly allowPrivate: boolean;
   /** Whether names that cannot be found are refused. Default: they are left out. */
   readonly strict?: boolean;
-  /** The protocols to query. */
   readonly protocols: readonly Protocol[];
-  /** The lookup functions for names. */
   readonly lookups: Pick<Lookups, "resolve" | "findService">;
   /** Receives a line about skipped servers. */
   readonly report: (line: string) => void;

@@ -28,7 +28,6 @@ export interface PreparedWatch extends WatchRequest, AsyncDisposable {
   readonly lastIds: ReadonlyMap<Database, number>;
   /** The servers. It grows while servers are added to databases. */
   readonly servers: WatchedServer[];
-  /** All addresses that opted out. */
   readonly optOuts: OptedOutAddresses;
   /** The version of the list of opt-outs before it was read. */
   readonly optOutVersion: string;

@@ -22,7 +22,6 @@ export interface WatchContext extends CallContext, Omit<DatabaseContext, "clock"
 
 /** A watch whose options were read. Nothing is looked up or opened yet. */
 export interface WatchRequest {
-  /** The values of all options. */
   readonly options: OptionsOf<"watch">;
   /** Servers, files and databases, perhaps with passwords of databases. */
   readonly words: readonly string[];

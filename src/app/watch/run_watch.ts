@@ -40,7 +40,6 @@ import type { PreparedWatch } from "./prepare_watch.ts";
 export interface RunWatchOptions {
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Receives the events. */
   readonly onEvent: (event: WatchEvent) => void;
   /**
    * Called when everything is open, before the first poll.

@@ -39,7 +39,6 @@ export interface WebhookSetup {
   readonly spool: string | undefined;
 }
 
-/** The options of a webhook. */
 export type WebhookOptionValues = Pick<
   OptionsOf<"watch">,
   Extract<keyof OptionsOf<"watch">, `webhook${string}`>
@@ -84,7 +83,6 @@ function requireNoOthers(options: WebhookOptionValues): void {
   throw new InputError(`Cannot use --${option} without --webhook`);
 }
 
-/** The watch of a webhook. */
 export interface WebhookWatch {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;

@@ -20,7 +20,6 @@ import { KnownCampaigns } from "./known_campaigns.ts";
 import { LeaseWatch } from "./lease_watch.ts";
 import { PatientDatabase } from "./patient_database.ts";
 
-/** Options of a collector. */
 export interface CollectOptions
   extends Omit<OptionsOf<"campaign collect">, "config">, Pick<CollectorOptions, "everyMs"> {
   /** Collects until the scan of this campaign has ended. Default: until Ctrl-C. */

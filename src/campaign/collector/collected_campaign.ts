@@ -27,7 +27,6 @@ import type { Range } from "../../targets/ranges.ts";
 import { type PartCoverage, partCoverage } from "../results.ts";
 import type { Spec } from "../spec.ts";
 
-/** What was submitted. */
 export interface SubmittedCampaign {
   readonly name: string;
   /** The SHA-256 of the spec. */
@@ -35,7 +34,6 @@ export interface SubmittedCampaign {
   readonly spec: Spec;
 }
 
-/** A campaign whose results are collected. */
 export class CollectedCampaign implements SubmittedCampaign {
   readonly name: string;
   readonly digest: string;
@@ -44,7 +42,6 @@ export class CollectedCampaign implements SubmittedCampaign {
   readonly scanId: string;
   /** When it was submitted, Unix milliseconds. */
   readonly since: number;
-  /** The start of its scan. */
   readonly start: CampaignStart;
   /** What its scan queries. */
   readonly scope: InterviewScope;

@@ -33,7 +33,6 @@ export class PatientDatabase {
   /** Does nothing yet. */
   constructor(private readonly options: PatientOptions) {}
 
-  /** The database. */
   get database(): Database {
     return this.options.database;
   }

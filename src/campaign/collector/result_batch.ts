@@ -16,7 +16,6 @@ import { readRows } from "./read_rows.ts";
 /** Number of rows and of bytes from which on a batch is written. */
 const [MANY_ROWS, MANY_BYTES] = [1000, 4 * 2 ** 20];
 
-/** The results of one campaign in a batch. */
 export interface CampaignResults {
   readonly campaign: CollectedCampaign;
   readonly records: ServerRecord[];
@@ -49,7 +48,6 @@ export class ResultBatch {
     private readonly report: (line: string) => void,
   ) {}
 
-  /** The results by campaign. */
   get results(): readonly CampaignResults[] {
     return [...this.#results.values()];
   }

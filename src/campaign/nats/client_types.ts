@@ -13,7 +13,6 @@ export interface ConnectionStatus {
   readonly type: string;
 }
 
-/** A connection. */
 export interface NatsConnection {
   /** What the server says about itself. */
   readonly info?: {
@@ -66,12 +65,10 @@ export interface Received<T> extends AsyncIterable<T> {
   stop(error?: Error): void;
 }
 
-/** The messages of a fetch. */
 export interface ConsumerMessages extends Received<JsMsg> {
   close(): Promise<void | Error>;
 }
 
-/** The state of a consumer. */
 export interface ConsumerInfo {
   readonly name: string;
   readonly config: Omit<ConsumerConfig, "ack_policy">;
@@ -132,7 +129,6 @@ export interface StreamConfig {
   discard_new_per_subject?: boolean;
 }
 
-/** The state of a stream. */
 export interface StreamInfo {
   readonly config: StreamConfig;
   readonly state: {
@@ -146,7 +142,6 @@ export interface StreamInfo {
   readonly cluster?: { readonly leader?: string };
 }
 
-/** A stored message. */
 export interface StoredMsg {
   readonly subject: string;
   readonly seq: number;
@@ -195,7 +190,6 @@ export interface KvEntry {
   string(): string;
 }
 
-/** An entry of a watch. */
 export interface WatchedEntry extends KvEntry {
   /** Whether the entry is the last of those that existed before, or a later one. */
   readonly isUpdate: boolean;
@@ -215,7 +209,6 @@ export interface KV {
   watch(options?: { key?: string }): Promise<Received<WatchedEntry>>;
 }
 
-/** A store of objects. */
 export interface ObjectStore {
   info(name: string): Promise<{ readonly size: number; readonly deleted: boolean } | null>;
   list(): Promise<readonly { readonly name: string; readonly size: number }[]>;
@@ -227,12 +220,10 @@ export interface ObjectStore {
 /** Makes the fields of a user's proof for the server's `nonce`. */
 export type Authenticator = (nonce?: string) => object | void;
 
-/** Opens buckets. */
 export interface Buckets {
   open(name: string): Promise<KV>;
 }
 
-/** Opens stores of objects. */
 export interface ObjectStores {
   open(name: string): Promise<ObjectStore>;
 }

@@ -18,7 +18,6 @@ import type {
 import { type NatsLocation, parseNatsUrls } from "./nats_url.ts";
 import { brokerError, connectError } from "./errors.ts";
 
-/** The options of a connection. */
 export interface NatsOptions {
   /**
    * URLs of the servers, with commas between them. They may contain a user and a password. `@FILE`
@@ -39,7 +38,6 @@ export interface Broker extends AsyncDisposable {
   readonly js: JetStreamClient;
   /** Creates and describes streams and consumers. */
   readonly jsm: JetStreamManager;
-  /** The connection itself. */
   readonly connection: NatsConnection;
   /** The modules of the client. */
   readonly client: NatsClient;

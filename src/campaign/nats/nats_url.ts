@@ -12,9 +12,7 @@ export interface NatsLocation {
   readonly servers: readonly string[];
   /** Whether a URL starts with `tls://`: then TLS is required. */
   readonly isEncrypted: boolean;
-  /** The user in the URLs. */
   readonly user: string | undefined;
-  /** The password in the URLs. */
   readonly password: string | undefined;
   /** The token in the URLs: text before `@` without a colon. */
   readonly token: string | undefined;

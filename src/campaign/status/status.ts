@@ -14,7 +14,6 @@ import type { StoredLease } from "../stored_leases.ts";
  */
 const PART_STATES = ["waiting", "held", "lost", "done", "poisoned", "cancelled"] as const;
 
-/** The state of a part. */
 export type PartProgress = typeof PART_STATES[number];
 
 /** A part that a worker has taken. */
@@ -36,14 +35,12 @@ export interface PartStatus {
   readonly why?: string;
 }
 
-/** The progress of a campaign. */
 export interface CampaignStatus {
   readonly name: string;
   /** `finished`: each part is done or cancelled; `ended`: the others are poisoned. */
   readonly state: CampaignEntry["state"] | "finished" | "ended";
   /** Unix milliseconds. */
   readonly submittedAt: number;
-  /** Number of parts in each state. */
   readonly parts: Readonly<Record<PartProgress, number>>;
   /** Packets that were sent, replies to them, and servers that were found. */
   readonly sent: number;
@@ -76,16 +73,13 @@ export interface CampaignStatus {
   readonly poisoned: readonly PartStatus[];
 }
 
-/** What the spec of a campaign limits. */
 export type CampaignLimits = Pick<Spec, "rate" | "ackWaitMs" | "maxRunning">;
 
-/** What is stored about a campaign. */
 export interface StoredCampaign {
   readonly name: string;
   readonly entry: CampaignEntry;
   /** `undefined`: it cannot be used. */
   readonly spec: CampaignLimits | undefined;
-  /** The leases of its parts. */
   readonly leases: readonly StoredLease[];
 }
 

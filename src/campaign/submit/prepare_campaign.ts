@@ -30,7 +30,6 @@ import type { Targets } from "../../targets/compose.ts";
 import { Parts } from "../../targets/parts.ts";
 import { defaultParts, type DividedScan, type Spec, specOf } from "../spec.ts";
 
-/** The options of `campaign submit`. */
 export type SubmitOptions = OptionsOf<"campaign submit">;
 
 /** A campaign that is ready to be submitted. */

@@ -27,7 +27,6 @@ import type { PreparedCampaign } from "./prepare_campaign.ts";
 export interface Submitted {
   /** `completed`: an earlier submit had ended before all tasks were queued. */
   readonly outcome: "submitted" | "completed" | "unchanged";
-  /** The state of the campaign. */
   readonly state: CampaignEntry["state"];
   /** The settings of the streams: those of an earlier submit, if there was one. */
   readonly streams: TopologyOptions;

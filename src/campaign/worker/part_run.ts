@@ -25,7 +25,6 @@ const LAST_ROWS_MS = 10_000;
 /** Timeout of the acknowledgement of a task, milliseconds. */
 const ACK_MS = 5000;
 
-/** A task that this worker has received. */
 export interface ReceivedTask {
   readonly msg: JsMsg;
   readonly part: number;

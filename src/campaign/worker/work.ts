@@ -21,12 +21,10 @@ import { requireSockets } from "./require_sockets.ts";
 import { WorkerBeat } from "./worker_beat.ts";
 import type { WorkerContext } from "./worker_context.ts";
 
-/** The options of `campaign work`. */
 export type WorkOptions = OptionsOf<"campaign work">;
 
 /** What a worker uses besides its options. */
 export interface WorkSurroundings {
-  /** What the scans use. */
   readonly context: Omit<ScanContext, "takesRows" | "writeRows" | "optOuts">;
   /** Ends the work in good order: parts are given back. */
   readonly signal: AbortSignal;

@@ -123,7 +123,6 @@ export function historyLines(
   ];
 }
 
-/** The uptime of a period. */
 type PeriodUptime = readonly [period: string, uptime: Uptime];
 
 /** The periods in which the server was watched. */

@@ -102,7 +102,6 @@ interface UnreadLines {
   readonly hosts: number;
 }
 
-/** The result of the import of a file. */
 interface ImportedFile {
   readonly path: string;
   /** Servers that were read. */
@@ -206,7 +205,6 @@ async function importFile(
   return { path, found, changed, unread, left };
 }
 
-/** Lines that describe the import of a file. */
 function importLines({ path, found, changed, unread, left }: ImportedFile): string[] {
   return [
     `${path}: ${countOf(found, "server")}, ` +

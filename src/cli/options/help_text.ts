@@ -61,7 +61,6 @@ export function groupOverview(group: string): string {
   ].join("\n");
 }
 
-/** Help on a command. */
 export function commandHelp(
   command: Command,
   allProtocols: readonly Protocol[],

@@ -50,7 +50,6 @@ function linesBelow(to: { isTerminal(): boolean }): BottomLines | undefined {
   return bottom !== undefined && to.isTerminal() ? bottom : undefined;
 }
 
-/** Writes all of a text. */
 async function writeAll(to: { write(bytes: Uint8Array): Promise<number> }, text: string) {
   for (let bytes = encoder.encode(text); bytes.length > 0;) {
     bytes = bytes.subarray(await to.write(bytes));
@@ -178,7 +177,6 @@ function shorten(text: string, most: number): string {
   return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
-/** The size of a terminal. */
 export interface TerminalSize {
   /** Width, columns. */
   readonly columns: number;

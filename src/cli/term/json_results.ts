@@ -173,7 +173,6 @@ export const JSON_RESULTS = {
 
 type Results = typeof JSON_RESULTS;
 
-/** The values of an object. */
 export type JsonResult<Name extends keyof Results> = {
   readonly [Key in keyof Results[Name]]: unknown;
 };

@@ -48,7 +48,6 @@ export function resumeCommand(path: string): string {
   return scanCommand({ words: [], given: new Map([["resume", [path]]]) });
 }
 
-/** The order of a scan, and its protocols. */
 export type ContinuedChoice = Pick<ScanChoice, "order" | "protocols">;
 
 /**

@@ -25,7 +25,6 @@ export interface ProgressOptions {
   readonly color: boolean;
   /** Interval of lines without a terminal, milliseconds; 0: no lines. */
   readonly everyMs: number;
-  /** The terminal. */
   readonly terminal: LiveTerminal;
 }
 

@@ -102,7 +102,6 @@ export function passParts({ pass, passes, tcp, adaptive }: ScanState, rank: numb
   ];
 }
 
-/** The parts of a line that fit the columns. */
 export function fitParts(parts: readonly LinePart[], columns: number): string {
   const fitting = [...parts];
   const text = () => fitting.map(([, part]) => part).join("  ");

@@ -66,7 +66,6 @@ export function appendFormatted(
   list.add(text.slice(at), style);
 }
 
-/** The style after a code. */
 function styleAfter(style: Style, match: RegExpExecArray, base: Style, dialect: Dialect): Style {
   const [, pairs, hex, letter = ""] = match;
   const formats = dialect === "java" ? "" : style.formats;

@@ -24,7 +24,6 @@ export const BINS = BIN_ENDS.length + 1;
 /** Largest number of ports that is counted in a bin. */
 const MAX_COUNT = 255;
 
-/** A table of hosts. */
 export class Hosts {
   /** The address of each host. */
   addresses = new Uint32Array(0);
@@ -89,13 +88,11 @@ export class Hosts {
     return host;
   }
 
-  /** The state of a port. */
   state(host: number, port: number): number {
     const word = this.#states.chunk(host)[this.#states.start(host) + (port >>> 4)];
     return word >>> 2 * (port & 15) & 3;
   }
 
-  /** Sets the state of a port. */
   setState(host: number, port: number, state: number): void {
     const chunk = this.#states.chunk(host);
     const at = this.#states.start(host) + (port >>> 4);

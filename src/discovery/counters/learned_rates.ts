@@ -122,13 +122,11 @@ export class HostRates {
   readonly #finds = new Uint32Array(HOST_CLASSES * BINS * NEIGHBOURS.length);
   readonly #probes = new Uint32Array(HOST_CLASSES * BINS * NEIGHBOURS.length);
 
-  /** The rate of a row. */
   rate(row: number): number {
     const bin = Math.floor(row / NEIGHBOURS.length) % BINS;
     return (this.#finds[row] + 1) / (this.#probes[row] + 1 / HOST_PRIORS[bin]);
   }
 
-  /** Counts probes of a row. */
   add(row: number, probes: number, finds: number): void {
     this.#finds[row] += finds;
     this.#probes[row] += probes;

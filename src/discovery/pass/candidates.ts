@@ -30,13 +30,10 @@ const MANY_PROBES = 16 * ALL_RANKS;
 export interface HotCounters {
   /** The /24s. */
   readonly hot: HotNetworks;
-  /** Their hosts. */
   readonly hosts: Hosts;
-  /** Rates of other ports. */
   readonly portRates: PortRates;
   /** Rates of further ports of hosts. */
   readonly hostRates: HostRates;
-  /** The order of probes. */
   readonly order: RankOrder;
 }
 

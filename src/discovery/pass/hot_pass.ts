@@ -11,7 +11,6 @@ import { grown } from "../counters/slots.ts";
 import type { CostsByLevel } from "./water_level.ts";
 import type { Universe } from "../counters/universe.ts";
 
-/** Limits of a pass. */
 export interface PassLimits {
   /** Maximum number of probes of the pass to one /24. */
   readonly perNetwork: number;
@@ -27,7 +26,7 @@ export interface Choice {
   readonly level: number;
   /** Of the candidates from this score up to the level, a random share is chosen. */
   readonly tieLevel: number;
-  /** That share. */
+  /** That random share, 0 to 1. */
   readonly share: number;
   /** Share of probes without a reply although the server is up. */
   readonly loss: number;
@@ -46,7 +45,6 @@ export class HotPass {
   rateRows = new Uint8Array(0);
   /** The indexes of the ports of the hosts, one after the other. */
   hostPorts = new Uint16Array(0);
-  /** Number of hosts. */
   hostCount = 0;
   /** Number of ports of hosts. */
   hostProbes = 0;

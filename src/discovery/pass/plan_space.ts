@@ -30,9 +30,7 @@ export interface PlannedUnits {
   readonly pass: HotPass;
   /** The hot /24s that the slices belong to. */
   readonly hot: HotNetworks;
-  /** The hosts. */
   readonly hosts: Hosts;
-  /** Known servers. */
   readonly known: KnownTargets;
   /** The order of addresses. */
   readonly order: RankOrder;

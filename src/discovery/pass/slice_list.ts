@@ -11,7 +11,6 @@ const GROUP = 16;
 /** Bit of a stored port: the slice has a mask of targets. */
 const MASKED = 0x8000;
 
-/** An entry of a list of slices. */
 export interface SliceEntry {
   /** The key of the /24. */
   key: number;

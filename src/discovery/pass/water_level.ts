@@ -21,7 +21,6 @@ export function bitsOf(value: number): number {
   return BITS[0];
 }
 
-/** The float with the given bits. */
 export function floatOf(bits: number): number {
   BITS[0] = bits;
   return FLOAT[0];
@@ -37,7 +36,6 @@ export function levelBelow(score: number): number {
   return Math.max(0, Math.min(LEVELS - 1, (bitsOf(score) >>> SHIFT) - LOWEST));
 }
 
-/** The score of a level. */
 export function scoreOf(level: number): number {
   return floatOf(level + LOWEST << SHIFT);
 }

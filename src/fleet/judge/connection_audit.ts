@@ -38,7 +38,6 @@ const MAX_OPEN = 4;
 /** What a scanner may send first on a connection; `join`: a request of NetherNet. */
 type Opening = "status" | "legacy" | "join" | "handshake";
 
-/** The state of a connection. */
 interface ConnectionState {
   readonly peer: string;
   opening?: Opening;

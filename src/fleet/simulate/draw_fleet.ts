@@ -98,7 +98,6 @@ export function drawFleet(plan: FleetPlan): FleetHost[] {
   return hosts.flat();
 }
 
-/** Draws the addresses of hosts. */
 function drawAddresses({ range, seed, crowded }: FleetPlan, hosts: number): Address[] {
   const addresses = new RangeIndex<Address>(RangeSet.of([range]));
   if (hosts > addresses.size) {

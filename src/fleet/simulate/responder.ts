@@ -49,7 +49,6 @@ export interface StreamTalk {
   receive(bytes: Uint8Array): readonly StreamAct[];
 }
 
-/** The TLS side of a host. */
 export interface TlsSide {
   /** The certificate that the host sends, with its key. */
   readonly certificate: Certificate;

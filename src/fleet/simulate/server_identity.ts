@@ -14,7 +14,6 @@ export interface Motd {
   readonly plain: string;
 }
 
-/** The identity of a simulated server. */
 export interface SimulatedIdentity {
   readonly motd: Motd;
   /** A MOTD of Latin-1 characters only, for software that can write no others. */
@@ -56,7 +55,6 @@ const RELEASES: readonly (readonly [string, number])[] = [
   ["1.19.63", 568],
 ];
 
-/** Draws an identity at random. */
 export function drawIdentity(random: Random): SimulatedIdentity {
   const [version, protocol] = random.pick(RELEASES);
   const online = random.chance(0.4) ? 0 : random.below(8);

@@ -30,7 +30,6 @@ export interface Wave {
 /** Cancels connections. One error for all, because each new one would get a stack trace. */
 const OVER = new DOMException("The time for a reply is over", "TimeoutError");
 
-/** The waves of a socket. */
 export class Waves {
   /** The wave that connections join. */
   #current: Wave | undefined;
@@ -63,7 +62,6 @@ export class Waves {
     if (--wave.size === 0 && wave !== this.#current) this.#forget(wave);
   }
 
-  /** Ends all waves. */
   end(): void {
     for (const wave of [...this.#all]) this.#end(wave);
   }

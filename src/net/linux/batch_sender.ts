@@ -54,7 +54,6 @@ export class BatchSender {
   /** The last batch that the system did not accept at once, while it is being sent. */
   #last: Promise<number> | undefined;
 
-  /** Creates a sender from its parts. */
   constructor(private readonly parts: BatchSenderParts) {}
 
   /**

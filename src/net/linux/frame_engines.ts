@@ -22,7 +22,6 @@ import { findGatewayMac, findUplink, type Uplink, type UplinkOptions } from "./n
 /** Largest IP datagram whose frame fits into a chunk of XDP memory, bytes. */
 const LARGEST = 1500;
 
-/** Options of the frame engines. */
 export interface FrameEngineOptions extends UplinkOptions {
   /** The gateway's MAC. Default: it is requested by ARP. */
   readonly gatewayMac?: Uint8Array;
@@ -54,7 +53,6 @@ export interface FrameEngine {
    * @throws Deno.errors.AddrInUse and other errors of the system's sockets.
    */
   openPorts?(local: Endpoint, options: PortSocketOptions, thread?: SendThread): PortSocket;
-  /** Starts a sender thread. */
   startThread(): Promise<SendThread>;
 }
 

@@ -22,7 +22,6 @@ import type { UdpSocket } from "./udp_socket.ts";
 export interface FrameSender {
   /** Error counts, which its sockets share. */
   readonly errors: SocketErrors;
-  /** Whether the sender is closed. */
   readonly isClosed: boolean;
   /** The sender thread that writes and sends frames. Default: this thread. */
   readonly thread?: SendThread;

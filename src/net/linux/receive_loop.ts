@@ -44,7 +44,6 @@ export interface ReceiveLoopParts {
   readonly socket: number;
   /** An eventfd that ends all waits when the socket is being closed. */
   readonly closing: number;
-  /** What has arrived. */
   readonly arrivals: Arrivals;
   /** Maximum number of packets in the receive buffer. */
   readonly most: number;

@@ -15,7 +15,6 @@ export interface NethernetStatus {
   readonly reply: HttpReply;
   /** The status; `undefined`: the reply contains none. */
   readonly game: GameStatus | undefined;
-  /** The port of the server. */
   readonly port: number;
   /** SHA-256 of the certificate in DER, hexadecimal; `null`: the connection was not encrypted. */
   readonly certificate: string | null;
@@ -40,7 +39,6 @@ const MAX_HEADERS = 24;
 /** Maximum number of UTF-16 units of a header in a row. */
 const MAX_HEADER = 64;
 
-/** Converts a status into a statement. */
 export function nethernetStatement(status: NethernetStatus): Statement {
   const { reply, game } = status;
   const facts = httpFacts(status);

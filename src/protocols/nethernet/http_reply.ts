@@ -11,7 +11,6 @@ import { Malformed, Truncated } from "../../core/bytes.ts";
 import { decodeLatin1 } from "../../core/text.ts";
 import { StreamBuffer } from "../stream_buffer.ts";
 
-/** Limits on a reply. */
 export const HTTP_LIMITS = {
   /** Maximum number of bytes of the status line and headers, or of the trailers after chunks. */
   headBytes: 16_384,

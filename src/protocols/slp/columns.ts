@@ -71,7 +71,6 @@ export const SLP_COLUMNS = [
 ] as const satisfies (keyof ServerRecord)[];
 type SlpColumns = Partial<Pick<ServerRecord, typeof SLP_COLUMNS[number]>>;
 
-/** Converts a status into a statement. */
 export function slpStatement(status: SlpStatus): Statement {
   switch (status.kind) {
     case "status":
@@ -265,7 +264,6 @@ function textPairs(pairs: Iterable<readonly [string, string]>): Readonly<Record<
   );
 }
 
-/** Facts without those that are `null`. */
 function withoutNulls(facts: Record<string, FactValue>): Facts {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null));
 }

@@ -26,7 +26,6 @@ export interface Channel {
   readonly required: boolean;
 }
 
-/** A mod in the list. */
 export interface PackedMod {
   /** The mod's id, as the server writes it. */
   readonly id: string;
@@ -36,7 +35,6 @@ export interface PackedMod {
   readonly channels: readonly Channel[];
 }
 
-/** A decoded list of mods. */
 export interface PackedMods {
   /** Whether the server omitted mods. */
   readonly truncated: boolean;

@@ -22,7 +22,6 @@ export type SqpFlag =
   /** The facts omit some values. */
   | "factsCut";
 
-/** Converts a reply into a statement. */
 export function sqpStatement(reply: SqpReply): Statement {
   const flags = new Set<string>(reply.flags);
   const flag = (name: SqpFlag) => void flags.add(name);

@@ -24,7 +24,6 @@ export function readType(reader: Reader): SqpValueType {
   return type;
 }
 
-/** Reads a value of the given type. */
 export function readValue(reader: Reader, type: SqpValueType, what: string): TypedValue {
   switch (type) {
     case "string":
@@ -52,7 +51,6 @@ export function encodeType(type: SqpValueType): readonly number[] {
   return [VALUE_TYPES.indexOf(type)];
 }
 
-/** Encodes a value of the given type. */
 export function encodeValue(type: SqpValueType, value: TypedValue): ArrayLike<number> {
   switch (type) {
     case "u8":

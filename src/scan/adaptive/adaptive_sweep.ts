@@ -52,9 +52,7 @@ export interface PlannedSweep {
 
 /** The parts of the scan that the adaptive sweep uses, apart from the tables. */
 export interface AdaptiveSweepParts {
-  /** The sweep over UDP. */
   readonly udp: PlannedSweep;
-  /** The sweep over TCP. */
   readonly tcp: PlannedSweep;
   /** The queue of servers to interview. */
   readonly sightings: Pick<SightingQueue, "add" | "isFull">;

@@ -34,7 +34,6 @@ export interface DiscoveredServer extends IPv4Endpoint {
   readonly fingerprint: number;
 }
 
-/** What a pass found for one protocol. */
 export interface ProtocolFinds extends Omit<PassResult, "hits"> {
   /** The servers, each in one pass only. */
   readonly hits: readonly DiscoveredServer[];

@@ -25,7 +25,6 @@ import { configurationDigest } from "./resumed_rows.ts";
 /** The fields that are equal in every checkpoint of a scan. */
 export type CheckpointIdentity = Pick<Checkpoint, "program" | "scanId" | "seed" | "shard" | "key">;
 
-/** Options of a checkpoint writer. */
 export interface WriterOptions {
   /** The disk that contains the checkpoint. */
   readonly disk: Disk;

@@ -36,9 +36,7 @@ import { UnprovedBudget } from "./unproved_budget.ts";
 
 /** The parts of the scan that this stage uses, apart from the tables. */
 export interface InspectStageParts extends InterviewParts {
-  /** The queue of sightings. */
   readonly sightings: SightingQueue;
-  /** The stage that writes rows. */
   readonly rows: WriteStage;
   /** Collects the servers that an adaptive scan finds. Default: nothing does. */
   readonly found?: Pick<DiscoveredServers, "add">;

@@ -20,9 +20,7 @@ export interface InterviewParts {
   readonly demultiplexer: Demultiplexer;
   /** Opens TCP connections, with a limit on open ones. */
   readonly connections: ScanConnections;
-  /** Queries open ports. */
   readonly queries: Pick<PortQueries, "underway">;
-  /** Recognises and records opt-outs. */
   readonly optOuts: OptOutRecorder;
 }
 

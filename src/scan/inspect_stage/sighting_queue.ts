@@ -33,7 +33,6 @@ export interface Sighted {
 
 /** A server that was known before the scan. */
 export interface KnownSubject {
-  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** The protocols in which the server is queried. */
   readonly plan: KnownPlan;

@@ -45,7 +45,6 @@ export interface LanSweepOptions {
   readonly dialer: Dialer;
 }
 
-/** Options of a discovery. */
 export interface DiscoverySetup extends RetryLimits, ProtocolSelection {
   /** The IPv4 networks and the IPv6 links. A link that the system refuses is skipped. */
   readonly networks: readonly (LocalNetwork | LocalLink)[];

@@ -28,7 +28,6 @@ export interface FoundServer {
   seenAt: number;
   /** When the last interview began, milliseconds of the clock. */
   interviewedAt: number;
-  /** Whether an interview is in progress. */
   isInterviewed: boolean;
   /** The server's record; `undefined` before the first interview has ended. */
   row: ServerRecord | undefined;
@@ -36,7 +35,6 @@ export interface FoundServer {
   doubleOf: string | undefined;
 }
 
-/** A server in the list. */
 export interface Listed {
   /** The server's record from its last interview. */
   readonly row: ServerRecord;
@@ -143,7 +141,6 @@ export class FoundServers {
     this.#optedOut.delete(oldest);
   }
 
-  /** Whether an address opted out. */
   hasOptedOut(address: Address): boolean {
     return this.#optedOut.has(address);
   }

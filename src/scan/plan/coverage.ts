@@ -13,7 +13,6 @@ import type { AdaptiveScan } from "../setup/adaptive_setup.ts";
 import { knownPlans } from "./known_server_plan.ts";
 import type { ScanSelection } from "../setup/scan_setup.ts";
 
-/** The options of a scan that determine its coverage. */
 export interface CoverageOptions extends ScanSelection {
   /** The passes of an adaptive scan. Default: all targets were probed. */
   readonly adaptive?: AdaptiveScan;
@@ -55,7 +54,6 @@ function sampledBy(
   return { has: ({ address, port }) => index >= 0 && discovery.wasProbed(index, address, port) };
 }
 
-/** The coverage of a complete scan with these options. */
 export function coverageOf(options: CoverageOptions): ScanCoverage {
   const { addresses, protocols, ports, optedOut, allProtocols } = options.targets;
   const excluded = new AddressSet(optedOut);

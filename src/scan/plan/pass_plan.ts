@@ -28,7 +28,6 @@ export interface DetectionPass extends Pass {
   readonly suppressed: Protocol;
 }
 
-/** The passes of a scan. */
 export interface ScanPasses {
   /** The first passes, which only detect servers of a protocol that suppresses another one. */
   readonly detectionPasses: readonly DetectionPass[];
@@ -153,7 +152,6 @@ function countTransport(
   counts.size = counts.position = sizes.at(-1) ?? 0;
 }
 
-/** The sum of numbers. */
 export function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }

@@ -22,7 +22,6 @@ export interface PackedRows {
   readonly others: readonly RowSource[];
 }
 
-/** Packs the sources of rows. */
 export function packRows(
   sources: readonly RowSource[],
   protocols: readonly Protocol[],

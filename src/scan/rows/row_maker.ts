@@ -18,9 +18,7 @@ import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Aliases } from "./aliases.ts";
 
-/** What a row is made from. */
 export interface RowSource {
-  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** When the server replied, Unix milliseconds. */
   readonly seenAt: number;
@@ -46,7 +44,6 @@ export interface RowMakerOptions {
   readonly attach?: boolean;
 }
 
-/** Makes the rows of a scan. */
 export class RowMaker {
   /**
    * Makes rows that may be aliases of earlier rows.
@@ -55,7 +52,6 @@ export class RowMaker {
    */
   constructor(private readonly options: RowMakerOptions, readonly aliases: Aliases) {}
 
-  /** Makes the row of a server. */
   make(source: RowSource): ServerRecord {
     const { scanId, allProtocols, players, attach } = this.options;
     const { endpoint, seenAt, latencyMs, requestedAs, replies: given, isCutShort } = source;

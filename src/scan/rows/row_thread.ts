@@ -14,7 +14,6 @@ import type { MakingThread, RowThreadOptions } from "./thread_start.ts";
 
 /** The parameters of the thread, in its first message. */
 export interface RowWorkerOptions extends RowThreadOptions {
-  /** The formats of the outputs. */
   readonly formats: readonly FormatSpec[];
 }
 

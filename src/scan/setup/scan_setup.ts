@@ -54,7 +54,6 @@ export interface Checkpointer {
 
 /** A server that was known before the scan. */
 export interface KnownTarget {
-  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** Names of the server's known protocols; empty: the server is probed like other targets. */
   readonly protocols: readonly string[];

@@ -97,7 +97,6 @@ export interface StreamState extends PassCounts {
   readonly unresponsiveNetworks: Map<string, number>;
 }
 
-/** The numbers of a scan. */
 export interface ScanState extends PassCounts {
   /** The id of the scan, a UUIDv7. */
   scanId: string;

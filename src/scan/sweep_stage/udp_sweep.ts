@@ -34,7 +34,6 @@ export interface UdpSweepParts {
   readonly throttle: Throttle;
   /** Limits the probes in flight. */
   readonly window: ProbeWindow;
-  /** The targets that are skipped. */
   readonly skipped: SkippedTargets;
   /** The queue of sightings; the sweep waits while it is full. */
   readonly sightings: SightingQueue;

@@ -15,7 +15,6 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { AdaptiveReport } from "../setup/adaptive_report.ts";
 import type { DiscoveredServer, PassRecord, ProtocolFinds } from "../adaptive/pass_record.ts";
 
-/** The finds of one protocol. */
 interface Finds {
   readonly protocol: Protocol;
   readonly aliases: AliasHosts;

@@ -16,7 +16,6 @@ import {
 } from "../plan/known_server_plan.ts";
 import type { ScanTargets } from "../setup/scan_setup.ts";
 
-/** Endpoints by the name of a protocol. */
 type ByProtocol = ReadonlyMap<string, EndpointSet>;
 
 /** Decides in which protocols the known servers of a scan are queried. */

@@ -121,7 +121,6 @@ export class OwnNetwork {
     });
   }
 
-  /** Ends all timers. */
   end(): void {
     this.#cancelLook();
     this.#cancelRequery();

@@ -36,7 +36,6 @@ export interface ScanTables {
    * to them. (Proved endpoints are responders.)
    */
   readonly interviewed: EndpointSet;
-  /** Addresses that opted out. */
   readonly optedOut: OptedOutAddresses;
   /** Endpoints for which protocols are suppressed. */
   readonly suppression: SuppressionTable;
@@ -44,7 +43,6 @@ export interface ScanTables {
   readonly floods: FloodingHosts;
   /** The protocols in which known servers are queried. */
   readonly known: KnownServerProtocols;
-  /** Endpoints that are probed. */
   readonly probed: ProbedEndpoints;
   /** The low-water marks: all targets before them are finished. */
   readonly lowWater: LowWaterMark;

@@ -7,7 +7,6 @@ import type { Endpoint } from "../../core/address.ts";
 
 /** A server that replied. */
 export interface Witness {
-  /** The endpoint of the server. */
   readonly endpoint: Endpoint;
   /** The protocol in which it replied. */
   readonly protocol: string;

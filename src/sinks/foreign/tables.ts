@@ -19,7 +19,6 @@ export interface ChosenColumn {
   readonly column: string;
 }
 
-/** A row of a table. */
 export interface TableRow {
   /** Whether blocksweep wrote it: `values` then has all its columns with their types. */
   readonly isOwn: boolean;

@@ -156,7 +156,6 @@ const PREDEFINED: ReadonlyMap<string, string> = new Map(
   Object.entries({ "amp;": "&", "lt;": "<", "gt;": ">", "quot;": '"', "apos;": "'" }),
 );
 
-/** The character of an entity. */
 function character(entity: string, name = ""): string {
   const plain = PREDEFINED.get(name);
   if (plain !== undefined) return plain;

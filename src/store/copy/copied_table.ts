@@ -26,7 +26,6 @@ export interface CopiedRow {
   readonly position: Position;
 }
 
-/** A table of a copy. */
 export interface CopiedTable {
   readonly name: string;
   /** The columns that are copied: the others have their defaults in the target. */
@@ -104,7 +103,6 @@ export function isStorable([, type]: ColumnDefinition, value: Value): boolean {
 
 /** Counts the rows of a table, and hashes them independently of their order. */
 export class TableDigest {
-  /** Number of rows. */
   rows = 0;
   /** Sums of the words of the rows' hashes, modulo 2^32. */
   readonly #sums = new Uint32Array(8);

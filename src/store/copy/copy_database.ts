@@ -42,7 +42,6 @@ export function isSameTable({ rows, copied, digest, copiedDigest }: ComparedTabl
   return rows === copied && digest === copiedDigest;
 }
 
-/** The result of a copy. */
 export interface CopyResult {
   /** Whether the whole source was read. `false`: the signal ended the copy. */
   readonly complete: boolean;
@@ -88,7 +87,6 @@ export async function copyDatabase(
   });
 }
 
-/** A copy in progress. */
 class Copy {
   readonly #compared = new Map<string, ComparedTable>();
 

@@ -19,7 +19,6 @@ export interface CopyProgress {
   readonly after?: Position;
 }
 
-/** Reads the progress of the copy into a database. */
 export async function readProgress(target: Database): Promise<CopyProgress> {
   const [{ progress }] = await target.rows(`select progress from ${UNFINISHED_COPY}`);
   return { done: [], ...JSON.parse(String(progress)) };

@@ -20,7 +20,6 @@ import { readSalt, tombstone, tombstoneKeys } from "./tombstones.ts";
 import { removeAllOrphanedIcons } from "./orphaned_icons.ts";
 import { formatAddress, parseEndpoint } from "../../core/address.ts";
 
-/** A server to forget. */
 export interface ServerToForget {
   /** `servers.id`; `undefined`: the database has no row of the server. */
   readonly id: number | undefined;

@@ -18,7 +18,6 @@ export interface CampaignStart {
   readonly id: string;
   /** When the scan began, Unix milliseconds. */
   readonly at: number;
-  /** Number of parts. */
   readonly parts: number;
   /** The scan's options as JSON, without passwords, and its `campaign`: the name. */
   readonly config: string;

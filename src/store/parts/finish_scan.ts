@@ -39,7 +39,6 @@ export interface FinishedParts {
   readonly missing: number;
 }
 
-/** The ended parts of a scan. */
 interface EndedParts {
   readonly undecided: readonly UndecidedPart[];
   /** Whether every part has ended. */

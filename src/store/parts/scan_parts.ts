@@ -13,7 +13,6 @@ export const FINAL_STATES = ["done", "poisoned", "cancelled"] as const;
 /** The state of a part. `queued`: no worker has it. `poisoned`: it failed too often. */
 export type StoredPartState = "queued" | "running" | typeof FINAL_STATES[number];
 
-/** The numbers of a part. */
 export type PartNumbers = Omit<ScanNumbers, "endsAt" | "rate" | "counters">;
 
 /** What is newly known of a part. */
@@ -35,7 +34,6 @@ export interface PartUpdate {
   readonly floods?: unknown;
 }
 
-/** A part as it is stored. */
 type StoredPart = Omit<PartUpdate, "worker" | "numbers"> & {
   readonly worker: string | null;
   readonly numbers: PartNumbers;
@@ -128,7 +126,6 @@ export interface LockedScan {
   readonly isRunning: boolean;
   /** Number of runs: one more after a part of an ended scan is retried. */
   readonly runs: number;
-  /** Number of parts. */
   readonly parts: number;
 }
 

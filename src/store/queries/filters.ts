@@ -67,7 +67,6 @@ export interface FilterTest<Value, Server> {
   readonly test: (value: Value) => (server: Server) => boolean;
 }
 
-/** A filter of servers. */
 interface ServerFilter<Value> extends FilterTest<Value, ListedRecord> {
   /** The condition of the filter. Filters with the same function have one condition together. */
   readonly sql: (
@@ -76,7 +75,6 @@ interface ServerFilter<Value> extends FilterTest<Value, ListedRecord> {
   ) => ServerCondition | Promise<ServerCondition>;
 }
 
-/** A test of one column. */
 export interface ColumnTest<Value, Name extends string, Cell>
   extends FilterTest<Value, { readonly [Column in Name]: Cell }> {
   readonly testCell: (value: Value) => (cell: Cell) => boolean;
@@ -220,18 +218,15 @@ function hasState(_: Database, { online }: ServerFilters): ServerCondition {
   return { table: "t", sql, values: [], ids, order: "players" };
 }
 
-/** The condition of the filter `since`. */
 function isChangedSince(database: Database, { since = 0 }: ServerFilters): ServerCondition {
   const isLater = (s: string) => `${s}changed_at > ${timeParameter(database)}`;
   return { ...ofServer(isLater, [since]), order: "changed" };
 }
 
-/** The condition of the filter `port`. */
 function hasPort(database: Database, { port = [] }: ServerFilters): ServerCondition {
   return ofServer((s) => isInList(database, `${s}port`, "integer"), [listValue(database, port)]);
 }
 
-/** The condition of the filter `flag`. */
 function hasFlag(database: Database, { flag = [] }: ServerFilters): ServerCondition {
   const flags = flag.map(storable);
   const values = [listValue(database, flags)];
@@ -247,7 +242,6 @@ function hasFlag(database: Database, { flag = [] }: ServerFilters): ServerCondit
   return { table: "s", sql, values, ids };
 }
 
-/** The condition of the filter `tag`. */
 function hasTag(database: Database, { tag = [] }: ServerFilters): ServerCondition {
   const tags = tag.map(storable);
   const isTag = isInList(database, "g.tag", "text");

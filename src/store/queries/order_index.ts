@@ -28,7 +28,6 @@ export interface OrderedQuery {
   readonly start?: PageStart;
 }
 
-/** A `where` clause, and its parameters. */
 export function whereClause(conditions: readonly Sql[]): Sql {
   const sql = conditions.map((one) => one.sql).join(" and ");
   return {

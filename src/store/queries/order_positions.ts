@@ -28,7 +28,6 @@ export interface PageCursor {
   readonly position: OrderPosition;
 }
 
-/** The kinds of sort keys. */
 type KeyKind = "flag" | "number" | "time" | "text" | "address";
 
 /** The kinds of the sort keys of each order. */

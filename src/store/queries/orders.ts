@@ -24,7 +24,6 @@ export interface SortOrder {
   readonly table: TableAlias;
   /** SQL of the sort keys. The last one is the server's id, which no two servers share. */
   readonly keys: readonly string[];
-  /** Whether the columns are descending. */
   readonly isDescending: boolean;
   /** The index that has the keys. Without one, all servers are read and sorted. */
   readonly index?: string;
@@ -138,7 +137,6 @@ export interface PageStart {
   readonly isBackwards: boolean;
 }
 
-/** Whether a page has the servers in descending order. */
 export function isDescending(sort: ServerOrder, start?: PageStart): boolean {
   return SERVER_ORDERS[sort].isDescending !== (start?.isBackwards ?? false);
 }

@@ -32,11 +32,9 @@ export interface ServerIdentity {
   readonly address: string;
   /** The zone of a link-local address, such as `eth0`; `null`: none. */
   readonly scope: string | null;
-  /** The port. */
   readonly port: number;
 }
 
-/** The fields of a record that identify its server. */
 export type IdentifyingFields = Pick<ServerRecord, "host" | "port" | "requested_as">;
 
 /** The identity of a record's server; `undefined` when the host is not an address. */

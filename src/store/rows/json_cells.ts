@@ -18,7 +18,6 @@ export interface BrokenCell {
 /** The types of fields that are JSON columns. */
 export type JsonType = Extract<FieldType, "names" | "plugins" | "facts">;
 
-/** Whether a field is a JSON column. */
 export function isJsonType(type: FieldType): type is JsonType {
   return type === "names" || type === "plugins" || type === "facts";
 }

@@ -24,7 +24,6 @@ export interface KnownServer {
   readonly key: string;
   /** The address in canonical form. */
   readonly address: string;
-  /** The port. */
   readonly port: number;
   /** Hash of what the server publishes. */
   readonly content: string;
@@ -44,7 +43,6 @@ export interface KnownServer {
   readonly state?: KnownState;
 }
 
-/** The state of a known server. */
 export interface KnownState {
   readonly online: boolean;
   /** Number of scans in a row without a reply. */

@@ -18,7 +18,6 @@ const CLOCK_TOLERANCE_MS = 60_000;
 /** A part that another watch got in this time is not dropped, milliseconds. */
 const HAD_MS = 3_600_000;
 
-/** A reply to a watch. */
 export interface WatchReply {
   /** `scans.id` of the watch. */
   readonly by: number;

@@ -79,7 +79,6 @@ export interface ServerValues {
   readonly content: string;
   /** Hash of all columns: `servers.digest`. */
   readonly digest: string;
-  /** Number of players online. */
   readonly playersOnline: number | null;
   /** Number of player slots. */
   readonly playersMax: number | null;

@@ -13,7 +13,6 @@ import {
 } from "../database/database.ts";
 import { storableTime } from "../rows/stored_values.ts";
 
-/** The addresses of a scan. */
 export interface ScanAddresses {
   /** The addresses that the user named as targets, in any order. */
   readonly requested: readonly Range[];

@@ -6,9 +6,7 @@
 import type { ColumnType } from "../database/database.ts";
 import { COLUMN, TABLE, TABLE_STATEMENTS } from "./table_statements.ts";
 
-/** A column of a table. */
 export interface TableColumn {
-  /** Its name. */
   readonly name: string;
   /** Its type in PostgreSQL. */
   readonly type: ColumnType | "xid8";
@@ -18,9 +16,7 @@ export interface TableColumn {
   readonly isNullable: boolean;
 }
 
-/** A table. */
 export interface TableColumns {
-  /** Its name. */
   readonly name: string;
   /** Its columns, without those that only SQLite has, and those that are computed from others. */
   readonly columns: readonly TableColumn[];

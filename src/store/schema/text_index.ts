@@ -17,7 +17,6 @@ const FIND = {
   sqlite: "select 1 from sqlite_master where name = 'server_text'",
 } as const;
 
-/** Whether a database has a text index. */
 export async function hasTextIndex(database: Database): Promise<boolean> {
   return (await database.rows(FIND[database.engine])).length > 0;
 }

@@ -15,7 +15,6 @@ import {
   timeList,
 } from "./rollup_hours.ts";
 
-/** Number of days. */
 const DAYS = 30;
 
 /** The columns that a computation writes. */

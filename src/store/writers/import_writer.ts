@@ -102,7 +102,6 @@ async function importServers(
     .length;
 }
 
-/** The newest record of each server. */
 function newestPerServer(records: readonly StoredRecord[]): Identified<StoredRecord>[] {
   const newest = new Map<string, Identified<StoredRecord>>();
   for (const one of identified(records)) {

@@ -15,7 +15,6 @@ import type { ServerValues } from "../rows/server_values.ts";
 import { storableTime } from "../rows/stored_values.ts";
 import type { WrittenServer } from "./write_servers.ts";
 
-/** Columns of the table `observations`. */
 const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
   ["server", "integer"],
   ["at", "timestamptz"],

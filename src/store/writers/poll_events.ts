@@ -19,7 +19,6 @@ import { type EventRow, writeEvents } from "../events/write_events.ts";
 
 /** What a transaction of a watch has changed. */
 export interface PollEvents {
-  /** The results of polls. */
   readonly polls: Polls;
   /** `servers.id` of the servers that have a row, by key. */
   readonly ids: ReadonlyMap<string, number>;

@@ -8,7 +8,6 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { EventSubject, ServerEvent, WatcherEvent } from "../events/watch_event.ts";
 import type { ServerIdentity } from "../rows/identity.ts";
 
-/** An address that opted out. */
 export interface OptOut {
   /** The address whose servers are not queried any more. */
   readonly address: Address;
@@ -29,9 +28,7 @@ export interface MissedPolls {
   readonly decisiveSince: number;
 }
 
-/** A server after a poll. */
 export interface PolledServer {
-  /** The identity of the server. */
   readonly identity: ServerIdentity;
   /** The members that all events of the server have. */
   readonly subject: EventSubject;
@@ -63,11 +60,9 @@ export interface PolledServer {
   readonly candidates: readonly ServerEvent[];
 }
 
-/** An observation of a poll. */
 export interface PollObservation {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
-  /** The identity of the server. */
   readonly identity: ServerIdentity;
   /** When the server was polled, Unix milliseconds. */
   readonly at: number;
@@ -77,7 +72,6 @@ export interface PollObservation {
 
 /** A server that a watch polls no more because its address opted out. */
 export interface DroppedServer {
-  /** The identity of the server. */
   readonly identity: ServerIdentity;
   /** The event of the opt-out, as the watch has seen it. */
   readonly event: ServerEvent;

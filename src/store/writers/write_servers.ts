@@ -159,7 +159,6 @@ export async function writeServers(
 /** A {@linkcode WrittenServer} while it is being written: its id, `before` and events may be set later. */
 type Draft = { -readonly [name in keyof WrittenServer]: WrittenServer[name] };
 
-/** Finds the events of servers. */
 async function findEvents(
   database: Database,
   written: readonly Draft[],

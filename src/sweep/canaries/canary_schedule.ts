@@ -42,7 +42,6 @@ export interface CanaryProbe {
   missed: boolean;
 }
 
-/** Limits of canary probes. */
 export interface CanaryLimits {
   /** Minimum time between two canary probes to a server, milliseconds; at least 1,000. */
   readonly gapMs: number;
@@ -227,13 +226,11 @@ export class CanaryRoundTrips {
   #late = new Queue<CanaryProbe>();
   #roundTrip: number | undefined;
 
-  /** The early timeout, milliseconds. */
   get earlyTimeoutMs(): number {
     if (this.#roundTrip === undefined) return UNKNOWN_MS;
     return Math.min(MAX_MS, Math.max(MIN_MS, ROUND_TRIPS * this.#roundTrip));
   }
 
-  /** Adds a canary probe. */
   add(probe: CanaryProbe): void {
     this.#early.push(probe);
     this.#late.push(probe);

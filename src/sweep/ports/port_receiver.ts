@@ -52,7 +52,6 @@ export interface PortReceiverOptions {
   readonly tokens: Tokens;
   /** The endpoints that the scan probes. */
   readonly targets: TargetLookup;
-  /** The open ports that were found. */
   readonly foundPorts: FoundPorts;
   /** The clock that the probes were stamped by. */
   readonly clock: Clock;

@@ -5,7 +5,6 @@
  */
 import { type Outcomes, RateLevel } from "./rate_level.ts";
 
-/** The reason for a rate. */
 export type RateReason =
   /** The search is not finished. */
   | "searching"
@@ -24,7 +23,6 @@ export type RateReason =
 export interface RateReport {
   /** The rate, datagrams per second. */
   readonly rate: number;
-  /** The reason for this rate. */
   readonly reason: RateReason;
   /** The last rate with too much loss, datagrams per second; `undefined`: none. */
   readonly lossAt?: number;

@@ -6,7 +6,6 @@ export type Values = readonly (number | null)[];
 /** A time with the same values: its start, its end, the values. A start that is its end is a point. */
 export type Piece = readonly [at: number, until: number, ...values: Values];
 
-/** A series of a chart. */
 export interface Series {
   readonly name: string;
   /** The number of its colour, 0 to 7. */

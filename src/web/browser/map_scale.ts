@@ -7,7 +7,6 @@ export interface ColorStep {
   /** The least value with this colour. The next step's value is the first one without it. */
   readonly from: number;
   readonly label: string;
-  /** Whether the cell is hatched. */
   readonly isHatched?: boolean;
 }
 

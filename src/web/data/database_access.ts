@@ -43,7 +43,6 @@ const TROUBLES: Readonly<Record<string, readonly [trouble: DataTrouble, message:
   "42703": ["schema", OTHER_TABLES], // a column does not exist
 };
 
-/** An open database. */
 interface Opened {
   readonly database: Database;
   /** The identity of the file that was opened. */

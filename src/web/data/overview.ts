@@ -19,13 +19,11 @@ const SCANS = 100;
 /** A server counts as stale if its last probe is older, milliseconds. */
 export const STALE_SERVER_MS = DAY_MS;
 
-/** Numbers of all servers. */
 export type OverviewCounts = Pick<
   Overview,
   "servers" | "online" | "players" | "stale" | "newestReplyAt"
 >;
 
-/** Counts all servers. */
 export async function countAll(database: Database): Promise<OverviewCounts> {
   const [row] = await database.rows(
     "select count(*) as servers, sum(case when t.online = true then 1 else 0 end) as online, " +

@@ -17,7 +17,6 @@ import { htmlDocument } from "./layout.tsx";
 import { NoTrend, PERIODS, trendPiece } from "./overview_page.tsx";
 import type { PageContext } from "./page_context.ts";
 
-/** What the breakdown shows. */
 export interface BreakdownPageData {
   /** undefined: the counts are not known yet. */
   readonly facets: Facets | undefined;
@@ -34,7 +33,6 @@ const PROPERTIES: readonly BreakdownPageData["by"][] = [
 /** Number of lines of the chart. */
 const MAX_LINES = 7;
 
-/** The page `/breakdown`. */
 export function breakdownPage(data: BreakdownPageData, context: PageContext): string {
   const { facets } = data;
   const bars = facets === undefined ? [] : shownBars(facets, context.hasGeoip)
@@ -85,7 +83,6 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
   });
 }
 
-/** The URL of a trend. */
 function trendUrl(by: string, days: number): string {
   return `/breakdown?by=${by}&days=${days}`;
 }

@@ -19,7 +19,6 @@ import type { PageContext } from "./page_context.ts";
 /** Maximum number of servers. */
 export const MAX_COMPARED = 5;
 
-/** A server of the comparison. */
 export interface ComparedServer {
   readonly details: ServerDetails;
   /** The history in the period, in steps. */
@@ -40,7 +39,6 @@ export interface ComparePageData {
   readonly to: number;
 }
 
-/** The page `/compare`. */
 export function comparePage(data: ComparePageData, context: PageContext): string {
   const { servers, missing, from, to } = data;
   const ids = servers.map(({ details }) => details.server.id);

@@ -10,7 +10,6 @@ import type { PageContext } from "./page_context.ts";
 
 /** What a page about an error shows. */
 export interface PageError {
-  /** The HTTP status. */
   readonly status: number;
   /** What could not be done. */
   readonly message: string;

@@ -21,7 +21,6 @@ export interface EventsPageData {
   readonly page: EventsPage;
 }
 
-/** The URL of the feed. */
 function eventsUrl({ kinds = [], server, from, to, before }: Partial<EventsQuery>): string {
   const query = new URLSearchParams(kinds.map((kind) => ["kind", kind]));
   for (const [name, value] of Object.entries({ server, from, to })) {
@@ -31,7 +30,6 @@ function eventsUrl({ kinds = [], server, from, to, before }: Partial<EventsQuery
   return query.size === 0 ? "/events" : `/events?${query}`;
 }
 
-/** The page `/events`. */
 export function eventsPage({ query, page }: EventsPageData, context: PageContext): string {
   const { server } = query;
   const isOfOne = typeof server === "number";

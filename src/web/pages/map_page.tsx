@@ -28,7 +28,6 @@ export interface MapPageData {
   readonly page: number;
 }
 
-/** The page `/map`. */
 export function mapPage({ query, cells, page }: MapPageData, context: PageContext): string {
   const { square } = cells;
   return htmlDocument({

@@ -25,7 +25,6 @@ import type { PageContext } from "./page_context.ts";
 import { durationOf, kindText, ScanBadge, scanNameText, shareOf } from "../parts/scan_table.tsx";
 import { ServerTable } from "../parts/server_table.tsx";
 
-/** What the page of a scan shows. */
 export interface ScanPageData {
   readonly scan: StoredScan;
   /** The servers that it wrote last. */
@@ -39,7 +38,6 @@ export interface ScanPageData {
 /** The form of identities. Another program may have written any text. */
 const IDENTITY = /^[\w-]{1,36}$/;
 
-/** The page `/scans/{id}`. */
 export function scanPage(
   { scan, finds, parts, rates }: ScanPageData,
   context: PageContext,

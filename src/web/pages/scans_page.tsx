@@ -11,7 +11,6 @@ import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
 import { ScanTable } from "../parts/scan_table.tsx";
 
-/** The page `/scans`. */
 export function scansPage(
   { scans }: { readonly scans: readonly StoredScan[] },
   context: PageContext,

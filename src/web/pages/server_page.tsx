@@ -30,7 +30,6 @@ export interface ServerPageData {
   readonly history: History;
 }
 
-/** The page `/servers/{id}`. */
 export function serverPage({ details, history }: ServerPageData, context: PageContext): string {
   const { server, events, replies } = details;
   const { now } = context;

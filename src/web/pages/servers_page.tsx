@@ -28,7 +28,6 @@ import { commandFor, type PageContext } from "./page_context.ts";
 import { MAX_COMPARED } from "./compare_page.tsx";
 import { COMPARE_FORM, ServerTable } from "../parts/server_table.tsx";
 
-/** What the list of servers shows. */
 export interface ServersPageData {
   readonly query: ServersQuery;
   readonly page: ServersPage;
@@ -47,7 +46,6 @@ const SORTS: readonly (readonly [UsualOrder, string])[] = [
   ["seen", "Last probe"],
 ];
 
-/** The page `/servers`. */
 export function serversPage(data: ServersPageData, context: PageContext): string {
   const { query: { filters, sort }, page, facets } = data;
   const props = { filters, sort };

@@ -12,14 +12,12 @@ import { countText, percentText } from "./quantities.ts";
 import { Bar } from "./server_parts.tsx";
 import { safeText } from "./texts.tsx";
 
-/** The facets with bars. */
 const BARS: readonly FacetName[] = [
   ...["version", "software", "edition", "protocol", "port", "operator", "country"] as const,
 ];
 /** Number of bars of a facet that are not folded. */
 const FIRST = 10;
 
-/** The URL of a value. */
 type LinkOf = (value: string | number) => string | undefined;
 
 /** The facets with values. Without `--geoip`, no country is known. */
@@ -57,7 +55,6 @@ export function Bars(
   );
 }
 
-/** A row of a table of bars. */
 interface BarRow {
   readonly name: Child;
   /** The length of the bar, 0 to 1. */

@@ -19,7 +19,6 @@ import { Bar } from "./server_parts.tsx";
 import { safeText } from "./texts.tsx";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 
-/** The headings of facets. */
 export const FACET_TITLES: Readonly<Record<FacetName, string>> = {
   edition: "Edition",
   software: "Software",
@@ -36,7 +35,6 @@ const FIRST = 7;
 /** Facets that are unfolded although no value is chosen. */
 const OPEN: readonly FacetName[] = ["edition", "software", "version"];
 
-/** What the filters are for. */
 interface FilterProps {
   readonly filters: DashboardFilters;
   readonly sort: ServerOrder;
@@ -260,7 +258,6 @@ export function FilterChips(
   );
 }
 
-/** The numbers of matched servers. */
 export function MatchedCounts(
   { facets, total }: { facets: Facets | undefined; total: number | null },
 ) {

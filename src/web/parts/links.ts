@@ -40,7 +40,6 @@ export function urlOf(
   return query === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`;
 }
 
-/** The page of a server. */
 export function serverUrl(id: number): string {
   return `/servers/${id}`;
 }
@@ -57,7 +56,6 @@ export function compareUrl(
   });
 }
 
-/** The page of a scan. */
 export function scanUrl(id: string): string {
   return `/scans/${encodeURIComponent(id.toWellFormed())}`;
 }

@@ -20,7 +20,6 @@ const KINDS: Readonly<Record<string, string>> = {
   import: "Import",
 };
 
-/** The kind of a scan in words. */
 export function kindText({ kind }: StoredScan): string {
   return KINDS[kind] ?? safeText(kind, 20);
 }

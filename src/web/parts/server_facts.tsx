@@ -29,7 +29,6 @@ const ELSEWHERE = [
   "uptime_30d",
   "notes",
 ];
-/** Columns with times. */
 const TIMES = ["seen_at", "first_seen", "probed_at", "changed_at", "players_at"];
 
 /** All columns of a server that have a value, with their meanings as tooltips. */

@@ -133,7 +133,6 @@ export function SoftwareText({ server }: { server: ListedServer }) {
   );
 }
 
-/** Names as badges. */
 export function Badges({ names }: { names: readonly string[] }) {
   return names.length === 0 ? <span class="none">{UNKNOWN_TEXT}</span> : (
     <span class="badges">

@@ -40,7 +40,6 @@ const COLUMNS = {
 /** The `id` of the form to which the choices of rows belong. */
 export const COMPARE_FORM = "compare";
 
-/** The name of a column. */
 export type ServerColumn = keyof typeof COLUMNS;
 
 /**
@@ -83,7 +82,6 @@ function isOrder(column: string): column is ServerOrder {
   return Object.hasOwn(SERVER_ORDERS, column);
 }
 
-/** The heading of a column. */
 interface Heading {
   readonly content: Child;
   /** The order of the rows, if they are sorted by this column. */

@@ -50,7 +50,6 @@ export interface ListedServer extends SelectedServer, GeoipValues {
   readonly has_icon: boolean;
 }
 
-/** A page of servers. */
 export interface ServersPage {
   readonly servers: readonly ListedServer[];
   /** The pages before and after this one; null: there is none. */
@@ -60,7 +59,6 @@ export interface ServersPage {
   readonly total: number | null;
 }
 
-/** A value of a facet. */
 export interface FacetValue {
   /** The value; null: unknown. */
   readonly value: string | number | null;
@@ -72,7 +70,6 @@ export interface FacetValue {
   readonly players: number;
 }
 
-/** The names of facets. */
 export const FACETS = [
   "edition",
   "software",
@@ -84,7 +81,6 @@ export const FACETS = [
   "operator",
 ] as const;
 
-/** The name of a facet. */
 export type FacetName = typeof FACETS[number];
 
 /** Counts of the servers that the filters match. */
@@ -99,10 +95,8 @@ export interface Facets {
   readonly facets: Readonly<Record<FacetName, readonly FacetValue[]>>;
 }
 
-/** The layers of the map. */
 export const MAP_LAYERS = ["servers", "online", "age", "scanned"] as const;
 
-/** A layer of the map. */
 export type MapLayer = typeof MAP_LAYERS[number];
 
 /** A square of the map: a network with 65,536 cells, each a network of prefix + 16. */
@@ -113,7 +107,6 @@ export interface Square {
   readonly prefix: 0 | 8 | 16;
 }
 
-/** What the map shows. */
 export interface MapQuery {
   /** Default: the smallest square with all servers that the filters match. */
   readonly square?: Square;
@@ -179,7 +172,6 @@ export interface StoredReply {
 /** Number of days whose uptime is known one by one. */
 export const UPTIME_DAYS = 90;
 
-/** All that is known of a server. */
 export interface ServerDetails {
   readonly server: ListedServer;
   readonly tags: readonly string[];
@@ -203,7 +195,6 @@ export interface EventsQuery extends Omit<NewestEvents, "servers" | "onBroken"> 
   readonly server?: number | string;
 }
 
-/** A point of a trend. */
 export interface TrendPoint {
   readonly at: number;
   /** Number of servers that were watched. */
@@ -220,7 +211,6 @@ export interface Trend {
   readonly points: readonly TrendPoint[];
 }
 
-/** Trends to read. */
 export interface TrendsQuery {
   readonly days: 1 | 7 | 30 | 365;
   /**

@@ -59,7 +59,6 @@ type ColumnTest<Value> = (
   found: FoundIds,
 ) => (slot: number) => boolean;
 
-/** A filter of the dashboard. */
 interface DashboardFilter<Value> {
   /** The parameter of URLs. Its name is that of the filter in snake case. */
   readonly parameter: Parameter<Value>;

@@ -115,7 +115,6 @@ function rowOf(record: StoredRecord, geoip: GeoipValues): ReportedServer {
   return { ...Object.fromEntries(columns), ...geoip } as ReportedServer;
 }
 
-/** The values of a server in a facet. */
 function valuesOf(name: FacetName, server: StoredRecord & GeoipValues): readonly NamedValue[] {
   const { asn, operator } = server;
   switch (name) {

@@ -28,7 +28,6 @@ interface Kept {
   facets?: Facets;
 }
 
-/** Numbers of all servers. */
 export interface AllCounts extends MatchCounts {
   /** Servers that were last probed before a time. */
   readonly stale: number;
@@ -93,7 +92,6 @@ export class CachedServerIndex {
     return kept.facets ??= this.#steady(() => countFacets(this.#reader, kept.matches));
   }
 
-  /** The cells of the map. */
   cells(query: ServerMapQuery, now: number): MapCells {
     const { matches } = this.#keptFor(query.filters);
     return this.#steady(() => countCells(this.#reader, matches, query, now));
@@ -123,7 +121,6 @@ export class CachedServerIndex {
     );
   }
 
-  /** The numbers of all servers. */
   all(staleBefore: number): AllCounts {
     const counts = this.counts({});
     const { count, columns: { bits, probedMinute } } = this.#reader;

@@ -22,7 +22,6 @@ const MAX_BYTES = 2 ** 24;
 /** The number of an unknown value, and of a text that is not in a full dictionary. */
 export const UNKNOWN_NUMBER = 0;
 
-/** Makes the memory of a dictionary. */
 export function newDictionary(): DictionaryMemory {
   const count = new SharedArrayBuffer(4);
   new Int32Array(count)[0] = 1;
@@ -33,7 +32,6 @@ export function newDictionary(): DictionaryMemory {
   };
 }
 
-/** Adds texts to a dictionary. */
 export class DictionaryWriter {
   readonly #codes = new Map<string, number>();
   readonly #encoder = new TextEncoder();

@@ -70,7 +70,6 @@ export class FacetCounts {
   }
 }
 
-/** Whether a facet is a value of `--geoip`. */
 export const isGeoipFacet = (name: FacetName) => name === "country" || name === "operator";
 
 /** Counts the servers that filters match, and the values of each facet. */

@@ -205,7 +205,6 @@ export class ServerIndexViews {
   }
 }
 
-/** Reads a server index. */
 export class ServerIndexReader extends ServerIndexViews {
   readonly dictionaries: Readonly<Record<DictionaryName, DictionaryReader>>;
   readonly texts: TextReader;

@@ -57,7 +57,6 @@ export const INDEXED_SERVER_COLUMNS = [
  */
 export const INDEXED_STATE_COLUMNS = "t.online, t.players_online, t.probed_at, t.replied_at";
 
-/** Writes servers into a server index. */
 export class ServerIndexWriter extends ServerIndexViews {
   readonly #dictionaries: Readonly<Record<DictionaryName, DictionaryWriter>>;
   readonly #texts: TextWriter;

@@ -41,7 +41,6 @@ export function newTexts(capacity: number): TextMemory {
   };
 }
 
-/** Views of the memory. */
 class TextViews {
   readonly starts: Uint32Array;
   readonly bytes: Uint8Array;
@@ -60,7 +59,6 @@ class TextViews {
   }
 }
 
-/** Writes the texts of servers. */
 export class TextWriter extends TextViews {
   readonly #encoder = new TextEncoder();
   readonly #capacity: number;

@@ -55,7 +55,6 @@ export class DatabaseIndex {
     return serverIndex;
   }
 
-  /** The memory of the server index. */
   get memory(): ServerIndexMemory {
     return this.writer.memory;
   }
@@ -65,7 +64,6 @@ export class DatabaseIndex {
     return this.writer.isFull;
   }
 
-  /** Reads all servers. */
   async readAll(database: Database): Promise<void> {
     for (let last = 0;;) {
       // PostgreSQL merges both tables by their keys, and would read the states from the first one

@@ -52,7 +52,6 @@ export const TOKENS = {
   m5: color("#073d2f", "#d8fff0"),
 } as const satisfies Readonly<Record<string, SchemeColors>>;
 
-/** The name of a colour. */
 export type Token = keyof typeof TOKENS;
 
 /** The grounds on which servers' texts stand. */

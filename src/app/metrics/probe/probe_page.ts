@@ -30,7 +30,6 @@ export interface ProbeMetrics {
   readonly lookupMs: number;
 }
 
-/** The metric families of a probe. */
 export function probeFamilies({ status, tookMs, lookupMs }: ProbeMetrics): Family[] {
   return [
     plain("probe_success", "1: the server replied; 0: it did not.", status === undefined ? 0 : 1),

@@ -49,7 +49,6 @@ export interface ProbeTargetsOptions {
   readonly servers: readonly WatchedServer[];
   /** The targets of `--probe-allow`. */
   readonly allowed: readonly Target[];
-  /** The lookup functions for names. */
   readonly lookups: Pick<Lookups, "resolve" | "findService">;
   /** Whether every name may lead to private addresses. */
   readonly allowPrivate: boolean;
@@ -170,7 +169,6 @@ export function familiesOfTargets(targets: readonly Target[]): readonly (4 | 6)[
   return [...new Set(families)];
 }
 
-/** Whether all targets are loopback addresses. */
 export function areLoopback(targets: readonly Target[]): boolean {
   return targets.every((target) =>
     "range" in target && isLoopback(target.range.start) &&

@@ -63,7 +63,6 @@ export interface ProbesOptions extends ProbedWatch {
 /** How a probe ended. */
 type Ended = ProbedStatus | "no reply" | "opted out" | "not probed";
 
-/** The last probe of a server. */
 interface LastProbe {
   readonly server: WatchedServer;
   /** The name and the protocols of the request: behind a proxy, other names are other servers. */
@@ -75,7 +74,6 @@ interface LastProbe {
   isRunning: boolean;
 }
 
-/** A request for a probe. */
 interface ParsedRequest {
   readonly text: string;
   readonly target: ProbeTarget;

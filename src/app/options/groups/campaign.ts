@@ -54,7 +54,6 @@ const REPLICAS: ValueType<"1" | "3"> = {
   completions: { kind: "one", words: ["1", "3"] },
 };
 
-/** Options of campaigns. */
 export const CAMPAIGN = {
   title: "Campaign",
   options: [

@@ -156,7 +156,6 @@ const MIN_INTERVAL = {
   text: `${MIN_INTERVAL_MS / 1000}s, because servers cache their status for that long`,
 };
 
-/** Options of a watch. */
 export const WATCH = {
   title: "Watch",
   options: [

@@ -29,7 +29,6 @@ import {
   requiredName,
 } from "./open_campaigns.ts";
 
-/** The commands that change one campaign. */
 type ChangeCommand = `campaign ${CampaignChange | "retry" | "remove"}`;
 
 /** Runs `campaign pause`; returns the exit code. */

@@ -31,7 +31,6 @@ import {
 } from "../scan/dry_run.ts";
 import { limitsOf, passesOf, targetCounts } from "../scan/plan_json.ts";
 
-/** The plan of a campaign as lines. */
 export function campaignPlanLines(campaign: PreparedCampaign): string[] {
   const { named, selection, plan, limits, networks, spec } = campaign;
   const { name, parts, maxRunning } = spec;

@@ -51,7 +51,6 @@ export async function runCampaignStatus(call: CommandCall): Promise<number> {
 
 /** What follows the state of campaigns. */
 export interface StatusWatch {
-  /** Reads the state. */
   readonly read: () => Promise<SystemStatus>;
   /** Shows the last state, and why the next one could not be read. */
   readonly show: (status: SystemStatus, problem: string | undefined) => Promise<void> | void;

@@ -42,7 +42,6 @@ export function fitted(line: string, space: number): string {
   return space === Infinity ? harmless : fitWidth(harmless, space).trimEnd();
 }
 
-/** A campaign in one line. */
 export function summaryLine(campaign: CampaignStatus, now: number): string {
   return [progressText(campaign, now), partsText(campaign), packetsText(campaign)].join("; ");
 }

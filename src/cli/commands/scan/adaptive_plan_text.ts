@@ -23,12 +23,10 @@ interface Planned {
   readonly limits: Pick<ChosenLimits, "cooldownMs">;
 }
 
-/** A scan that is adaptive. */
 export interface PlannedAdaptive extends Planned {
   readonly plan: Pick<Plan, "seconds"> & { readonly adaptive: AdaptivePlan };
 }
 
-/** Whether a scan is adaptive. */
 export function isAdaptive<Scan extends Planned>(scan: Scan): scan is Scan & PlannedAdaptive {
   return scan.plan.adaptive !== undefined;
 }

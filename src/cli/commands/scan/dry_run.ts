@@ -35,7 +35,6 @@ export function writtenBy({ outputs, databases }: Pick<PlannedScan, "outputs" | 
   return [...outputs, ...databases.locations];
 }
 
-/** The plan of a scan as lines. */
 export function planLines(planned: PlannedScan): string[] {
   const { plan, whole, named, selection, limits } = planned;
   const adaptive = isAdaptive(planned) ? planned : undefined;
@@ -75,12 +74,10 @@ export function planLines(planned: PlannedScan): string[] {
   return rowLines(rows);
 }
 
-/** The rows of a plan as lines. */
 export function rowLines(rows: readonly PlanRow[]): string[] {
   return rows.flatMap(([name, text]) => text === undefined ? [] : `${name.padEnd(13)}${text}`);
 }
 
-/** The numbers of targets. */
 export function targetsText({ targets: { size, publicSize, loopbackSize } }: NamedTargets): string {
   return `${withCommas(size)}: ${withCommas(publicSize)} public, ` +
     `${withCommas(size - publicSize - loopbackSize)} private, ${withCommas(loopbackSize)} loopback`;
@@ -130,7 +127,6 @@ export function passesText({ passes: { udp, tcp } }: Plan): string {
   return [udp, tcp].map(list).filter((text) => text !== "").join("; at the same time ");
 }
 
-/** The number of probes. */
 export function probesText(plan: Plan): string | undefined {
   const { udp } = maxSent(plan);
   return udp === 0
@@ -165,7 +161,6 @@ export function verificationsOf(
   return verify ? protocols.flatMap(({ verify }) => verify?.plan ?? []) : [];
 }
 
-/** The limits of the rate. */
 export function limitsText({ rates: { rate, netRate, hostRate }, autoRate }: ChosenLimits): string {
   const limit = (value: number | undefined) =>
     value === undefined ? "no limit" : `${withCommas(value)}/s`;
@@ -220,7 +215,6 @@ function knownText(
   ].join("; ");
 }
 
-/** The ports of each protocol. */
 export function portsText(selection: ScanSelection): string {
   return sentPorts(selection).map(({ protocol, interviews, ports }) =>
     `${interviews ? "interviews: " : ""}${protocol} ${portList(ports)}`
@@ -245,11 +239,9 @@ export function sentPorts({ targets }: ScanSelection): SentPorts[] {
 
 /** The ports that a protocol is sent to. */
 export interface SentPorts {
-  /** The name of the protocol. */
   readonly protocol: string;
   /** Whether interviews send the protocol there, instead of passes. */
   readonly interviews: boolean;
-  /** The numbers of these ports. */
   readonly ports: readonly number[];
 }
 

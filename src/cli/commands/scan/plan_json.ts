@@ -84,7 +84,6 @@ export function passesOf({ passes }: Plan) {
   });
 }
 
-/** The limits of the rate. */
 export function limitsOf({ rates: { rate, netRate, hostRate }, autoRate }: ChosenLimits) {
   return {
     rate: rate ?? null,

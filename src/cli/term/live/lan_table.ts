@@ -34,9 +34,7 @@ function nameText(record: ServerRecord): string {
   return worldTitle(record) ?? [name, software && `(${software})`].filter(Boolean).join(" ");
 }
 
-/** The servers of a live table. */
 export interface LanTableOptions extends LiveTerminal, Pick<LiveTableOptions<Listed>, "color"> {
-  /** The servers to show. */
   readonly servers: FoundServers;
   /** The number of searched networks. */
   readonly networks: number;

@@ -41,7 +41,6 @@ const systemSignals: ListenToSignal = (signal, callback) => {
 export interface LiveTerminal {
   /** The clock of all timers. */
   readonly clock: Clock;
-  /** The size of the terminal. */
   readonly size: () => TerminalSize;
   /** Writes to the terminal. */
   readonly draw: (text: string) => void;

@@ -16,7 +16,6 @@ const GAP = 2;
 /** Interval between two drawings, milliseconds. */
 const EVERY_MS = 500;
 
-/** The first rows of a table. */
 export interface FirstRows<Row> {
   /** At most as many rows as requested. */
   readonly first: readonly Row[];
@@ -50,7 +49,6 @@ export function liveTableLines<Row>(
   return [...table, fitWidth(`… and ${withCommas(all - shown.length)} more`, space.columns)];
 }
 
-/** What a live table shows. */
 export interface LiveTableOptions<Row> extends LiveTerminal {
   /** The line above the table. */
   readonly title: (all: number) => string;

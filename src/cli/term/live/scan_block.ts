@@ -81,7 +81,6 @@ function sentIn({ sent, tcp }: ScanState): number {
 
 /** What the block shows. */
 export interface ScanView {
-  /** The counters of the scan. */
   readonly state: ScanState;
   /** Share, time left and speeds. */
   readonly progress: ScanProgress;

@@ -67,7 +67,6 @@ export function firstServers(
   return { first: classes.flat().slice(0, most), all: servers.length };
 }
 
-/** A watch, as its table shows it. */
 export interface WatchTableOptions
   extends LiveTerminal, Pick<LiveTableOptions<WatchedServer>, "color"> {
   /** The servers. Their number may grow. */

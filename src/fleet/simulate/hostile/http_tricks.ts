@@ -187,7 +187,6 @@ function hugeHandshake(): readonly StreamAct[] {
   return [{ bytes: concat(...records) }];
 }
 
-/** Tricks by name. */
 export const HTTP_TRICKS: Readonly<Record<string, HttpTrick>> = {
   ...TRICKS,
   ...Object.fromEntries(Object.entries(WEB_SERVERS).map(([name, port]) => [name, () => port])),

@@ -29,7 +29,6 @@ const NGINX = { Server: "nginx/1.26.2", Date: "Sat, 28 Nov 2026 12:00:00 GMT" };
 const HTML = { "Content-Type": "text/html; charset=utf-8" };
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-/** Web servers, by name. */
 export const WEB_SERVERS: Readonly<Record<string, HttpBehaviour>> = {
   /** A page that is not found. */
   web404: web("404 Not Found", { ...NGINX, ...HTML }, page("404 Not Found")),

@@ -9,7 +9,6 @@ import type { Certificate } from "../network/certificate.ts";
 import { isHello } from "../network/tls_stream.ts";
 import type { StreamAct, StreamResponder, StreamTalk, TlsSide } from "../responder.ts";
 
-/** A request that the host received. */
 export interface ReceivedRequest {
   /** The method, for example `GET`. */
   readonly method: string;

@@ -21,7 +21,6 @@ import { fifteenMembers, type JoinBody, noStatus, SEVEN_MEMBERS } from "./join_b
 
 /** The behaviour of a software over HTTP. */
 export interface JoinStyle {
-  /** The body of the status. */
   readonly body: JoinBody;
   /** The headers and the end of a reply. */
   readonly server: "bds" | "cloudburst" | "go" | "axolotl" | "relay" | "keepsOpen";

@@ -14,7 +14,6 @@ export interface DatagramNetwork extends AsyncDisposable {
    * @returns Resolves when the network is disposed of; rejects when receiving fails.
    */
   listen(receiver: (datagram: Uint8Array, from: Endpoint, host: Endpoint) => void): Promise<void>;
-  /** Sends a datagram of a host. */
   send(datagram: Uint8Array, host: Endpoint, to: Endpoint): void;
 }
 

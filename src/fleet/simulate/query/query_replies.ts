@@ -19,7 +19,6 @@ export type TokenForm = "vanilla" | "signed" | "unsigned" | "raw" | "unterminate
 
 /** The Query behaviour of a software. */
 export interface QueryStyle {
-  /** The form of tokens. */
   readonly token: TokenForm;
   /** Whether a token is bound to the address, or to address and port. */
   readonly binding: "address" | "endpoint";
@@ -31,7 +30,6 @@ export interface QueryStyle {
   readonly singleUse?: boolean;
   /** The kind of reply to a stat request, by the number of bytes after its token. */
   readonly form: (padding: number) => "full" | "basic" | "none";
-  /** The encoding of text. */
   readonly encode: (text: string) => Uint8Array;
   /** The eight characters at the start of a full stat. Default: `splitnum`. */
   readonly header?: string;

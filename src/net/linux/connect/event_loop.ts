@@ -15,7 +15,6 @@ const CALLS_PER_POLL = 16;
  */
 const STREAMS_MS = 100;
 
-/** A time to wait for events. */
 export interface EventWait {
   /** Maximum time, milliseconds. */
   readonly ms: number;

@@ -172,7 +172,6 @@ let shared: { library: Deno.DynamicLibrary<typeof SYMBOLS>; users: number } | un
 
 /** A handle to the open C library. */
 export class Libc implements Disposable {
-  /** The functions of the library, by name. */
   readonly call: Functions;
   readonly #errno: Deno.UnsafePointerView;
   #isOpen = true;

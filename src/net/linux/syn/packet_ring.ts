@@ -36,7 +36,6 @@ const NEXT = 0;
 const KEPT = 12;
 const IP = 26;
 
-/** The memory of a ring. */
 export interface PacketRingMap {
   readonly memory: ArrayBuffer;
   /** Size of a block, bytes. */

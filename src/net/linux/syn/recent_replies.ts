@@ -10,7 +10,6 @@ import type { PortState } from "../../port_socket.ts";
 const SLOTS = 65_536;
 /** Words of a slot: address, port and state, token, time, count. */
 const WORDS = 5;
-/** The states as numbers. */
 const STATES: Readonly<Record<PortState, number>> = { open: 1, refused: 2, unreachable: 3 };
 /** Time after which an equal reply is that to a further probe, milliseconds. */
 const SAME_MS: Readonly<Record<PortState, number>> = {

@@ -31,9 +31,7 @@ const MAX_RESETS = 8;
 
 /** What a {@linkcode SynSocket} is made from. */
 export interface SynSocketOptions {
-  /** The sender of frames. */
   readonly sender: FrameSender;
-  /** The route of frames. */
   readonly route: FrameRoute;
   /** The index of the interface. */
   readonly index: number;

@@ -13,7 +13,6 @@ import type { AddressesBehindGateway } from "../netlink/routing_table.ts";
 import type { ArrivedBlock, SendMethod } from "./job_memory.ts";
 import type { JobReport } from "./job_server.ts";
 
-/** A socket of the thread. */
 export interface ThreadSocket {
   /** The address family of the socket. */
   readonly family: 4 | 6;
@@ -39,7 +38,6 @@ export interface SelectionBatch {
 export interface Destination {
   /** File descriptor of the socket that sends. */
   readonly socket: number;
-  /** The method of sending. */
   readonly method: SendMethod;
   /** The source port of frames. */
   readonly port: number;
@@ -47,7 +45,6 @@ export interface Destination {
 
 /** How frames are sent. */
 export interface FramesOfThread {
-  /** The route of the frames. */
   readonly route: FrameRoute;
   /** File descriptor of the packet or XDP socket. */
   readonly socket: number;

@@ -18,7 +18,6 @@ export type SendMethod = typeof SEND_METHODS[number];
 export interface SendJob {
   /** File descriptor of the socket that sends. */
   readonly socket: number;
-  /** The method of sending. */
   readonly method: SendMethod;
   /** The targets, which the caller still owns. */
   readonly targets: TargetBatch;

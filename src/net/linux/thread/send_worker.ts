@@ -34,7 +34,6 @@ export interface SendWorkerStart {
 
 /** A later message: the pass of the blocks that follow. */
 export interface SendWorkerPass {
-  /** The pass. */
   readonly pass: ThreadPass;
   /** The sockets that send its datagrams in turn. */
   readonly sockets: readonly ThreadSocket[];
@@ -90,7 +89,6 @@ class SendWorker implements Disposable {
       : (batch, from) => ring.transmit(batch, from);
   }
 
-  /** Begins a pass. */
   begin({ pass, sockets, framesSocket }: SendWorkerPass): void {
     const { route, rings } = this.#start;
     const method = rings === undefined ? "packet" : "xdp";

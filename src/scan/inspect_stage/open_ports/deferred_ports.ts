@@ -23,7 +23,6 @@ interface Group {
   readonly protocols: string[];
 }
 
-/** A port to defer. */
 export interface DeferredPort extends Port {
   /** A number that grows with the time of the sighting. */
   readonly number: number;

@@ -20,11 +20,9 @@ export interface PortOutcomeParts {
   readonly foundPorts: FoundPorts;
   /** Queues each server that replied, with its status. */
   readonly admission: Pick<SightingAdmission, "push">;
-  /** Records opt-outs. */
   readonly optOuts: Pick<OptOutRecorder, "take">;
 }
 
-/** A port that was queried. */
 interface QueriedPort {
   readonly endpoint: Endpoint;
   /** Name of the protocol in which it was queried. */

@@ -8,7 +8,6 @@ import type { HeldState, Period, SeenState, Uptime } from "../../../store/mod.ts
 import type { HistoryPoint } from "../../queries/dashboard_data.ts";
 import { gapsOf } from "./watched_periods.ts";
 
-/** An observation of a server. */
 export interface Observed extends SeenState {
   /** Number of player slots; null: unknown. */
   readonly slots: number | null;

@@ -109,7 +109,6 @@ interface StepSource {
   readonly states?: readonly HeldState<Observed>[];
 }
 
-/** A history in steps. */
 async function withSteps(database: Database, id: number, source: StepSource): Promise<History> {
   const { period, step, unwatched } = source;
   const points = await stepsIn(database, id, source);

@@ -60,7 +60,6 @@ export interface SentError {
 /** The first message of a thread that answers: it has loaded its modules. */
 export const READY = "ready";
 
-/** The answer to a question. */
 export type ThreadAnswer =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: SentError };
@@ -90,7 +89,6 @@ export class Answerer {
     this.#serverIndex = memory === undefined ? undefined : new CachedServerIndex(memory);
   }
 
-  /** Answers a question. */
   async answer({ id, method, values }: Question): Promise<ThreadAnswer> {
     try {
       const result = await this.access.read(async (database, identity) => {

@@ -9,13 +9,11 @@ import { type Question, receivedError, type ThreadAnswer, type ThreadMessage } f
 import { DataError } from "../../queries/dashboard_data.ts";
 import { SLOW } from "../database_access.ts";
 
-/** A thread. */
 export interface Thread {
   post(message: ThreadMessage): void;
   end(): void;
 }
 
-/** What a thread calls. */
 export interface ThreadEvents {
   /** It has answered its question. */
   readonly onAnswer: (answer: ThreadAnswer) => void;
@@ -23,7 +21,6 @@ export interface ThreadEvents {
   readonly onFailure: (error: Error) => void;
 }
 
-/** Starts a thread. */
 export type StartThread = (events: ThreadEvents) => Thread;
 
 /** Limits of a pool, milliseconds. */
@@ -62,7 +59,6 @@ export class ThreadPool implements Disposable {
     this.#start();
   }
 
-  /** Asks a question. */
   ask(method: Question["method"], values: readonly unknown[]): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const question = { id: ++this.#asked, method, values };

@@ -58,7 +58,6 @@ const isEntry = objectOf({
   submittedAt: integer(),
 });
 
-/** The entry of an address that opted out. */
 export interface CampaignOptOut {
   /** When it was added, Unix milliseconds of the clock of who added it. */
   readonly at: number;

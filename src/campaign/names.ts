@@ -68,7 +68,6 @@ export function parseResultSubject(
   return { campaign, part, kind };
 }
 
-/** The key of a campaign's state. */
 export function campaignKey(campaign: string): string {
   return `campaign.${campaign}`;
 }

@@ -43,7 +43,6 @@ export interface SpecDetails {
   readonly ackWaitMs: number;
 }
 
-/** The specification of a campaign. */
 export interface Spec extends SpecDetails {
   /** The version of the program that submitted it. Other versions may order targets differently. */
   readonly program: string;

@@ -63,7 +63,6 @@ interface RuleIndex {
   readonly forgedBy: readonly string[];
 }
 
-/** The claim of a matching rule. */
 interface Claim {
   readonly rule: CompiledRule;
   readonly confidence: Confidence;

@@ -11,7 +11,6 @@ import type { JsonSchema } from "./schema.ts";
 export interface ValueForm<Value> {
   /** The valid values, for an error: "a whole number from 1 to 500". */
   readonly wanted: string;
-  /** The JSON Schema of the value. */
   readonly schema: JsonSchema;
   /** The value of a text; `undefined`: it is not valid. */
   readonly read: (text: string) => Value | undefined;
@@ -71,7 +70,6 @@ export class FieldError extends Error {
  */
 export type Check<T> = (value: unknown, field: string) => T;
 
-/** The result type of a check. */
 type Checked<C> = C extends Check<infer T> ? T : never;
 
 /** Maximum number of characters of a value that an error shows. */

@@ -38,7 +38,6 @@ const KEPT_OF_STREAMS = 300;
 /** Size of the write buffer, bytes. */
 const CHUNK = 256 * 1024;
 
-/** Writes a witness log to a file. */
 export class WitnessLog implements Disposable {
   readonly #file: Deno.FsFile;
   readonly #encoder = new TextEncoder();

@@ -18,7 +18,6 @@ export interface Verification {
   readonly timeoutMs: number;
 }
 
-/** The result of a verification. */
 export interface Verified {
   /** The reply, with the result in its statement. */
   readonly reply: ProtocolReply;

@@ -15,7 +15,6 @@ export interface DiskFile extends AsyncDisposable {
   write(at: number, bytes: Uint8Array): Promise<void>;
   /** Truncates the file to a length in bytes. */
   truncate(length: number): Promise<void>;
-  /** Syncs the file to the disk. */
   sync(): Promise<void>;
   /**
    * Describes how the path changed since the file was opened; `undefined`: the path still leads to

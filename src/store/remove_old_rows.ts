@@ -11,7 +11,6 @@ import { countPruned } from "./events/webhook_position.ts";
 /** Servers per transaction. */
 const PAGE = 5000;
 
-/** How rows are removed. */
 export interface Removing {
   /** Awaited between two transactions, so that other work can run. */
   readonly between: () => Promise<void>;

@@ -51,7 +51,6 @@ export function spaceOf({ segments, number, planned }: Pass, order: TargetOrder)
   return planned?.() ?? new TargetSpace(segments, { ...order, pass: number });
 }
 
-/** Receives the progress of passes. */
 export interface PassProgress {
   /** Called when a pass begins at a mark. `size`: number of positions in the pass. */
   begin(pass: Pass, mark: Mark, size: number): void;
@@ -95,7 +94,6 @@ export interface PassOptions {
   readonly clock: Clock;
   /** Ends the passes early. */
   readonly signal: AbortSignal;
-  /** Receives the progress of the passes. */
   readonly progress: PassProgress;
 }
 

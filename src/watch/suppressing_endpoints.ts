@@ -30,7 +30,6 @@ export class SuppressingEndpoints {
   /** When the endpoints last replied, milliseconds of the clock; the earliest noted first. */
   readonly #repliedAt = new Map<number | bigint, number>();
 
-  /** Creates an empty memory. */
   constructor(private readonly allProtocols: readonly Protocol[]) {}
 
   /** Notes the result of a poll. Any reply of an endpoint that suppresses protocols prolongs the memory. */

@@ -48,7 +48,6 @@ export type PollResult = ServerRecord | undefined | "unreachable" | "opted out" 
 /** The servers, functions and limits of {@linkcode watch}. */
 export interface PollingSetup {
   readonly servers: readonly WatchedServer[];
-  /** How servers are watched. */
   readonly rules: WatchRules;
   /** Polls a server. It must not throw for anything that a peer does. */
   readonly poll: (server: WatchedServer) => Promise<PollResult>;

@@ -62,7 +62,6 @@ export class DiscoveryRounds {
   /** The pass that waits; `undefined` after it: the round has ended. */
   #next = Promise.withResolvers<WaitingPass | undefined>();
 
-  /** Starts without a round. */
   constructor(private readonly options: DiscoveryRoundsOptions) {}
 
   /**

@@ -27,7 +27,6 @@ import { RowObserver } from "../outputs/row_observer.ts";
 /** Part of the budget of a day for which a pass of discovery waits, unless it needs less. */
 const PASS_PART = 1 / 24;
 
-/** What follows a running crawl. */
 export interface RunCrawlOptions {
   /** Ends the crawl. */
   readonly signal: AbortSignal;
@@ -40,7 +39,6 @@ export interface RunCrawlOptions {
   ) => void;
 }
 
-/** How a crawl ended. */
 export interface CrawlResult extends WatchResult {
   readonly discovery: DiscoveryCounts;
 }

@@ -123,7 +123,6 @@ async function removeStale(database: Database, now: number, removing: Removing):
   return await removeAllOrphanedIcons(database, removing.between, removing.signal);
 }
 
-/** A line that describes what was pruned. */
 export function prunedLine(
   { name, observations, events, replies, players, icons }: Pruned,
 ): string {

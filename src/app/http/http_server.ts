@@ -148,7 +148,6 @@ export class HttpServer implements AsyncDisposable {
     conn.close();
   }
 
-  /** Serves the requests of a connection. */
   async #serve(conn: Deno.TcpConn, open: Open): Promise<void> {
     const { clock, limits = LIMITS, idleMs } = this.options;
     const reader = new RequestReader(conn, limits);

@@ -31,7 +31,6 @@ const TIMEOUT_MS = 1000;
 /** Maximum number of ports, because probes are broadcast to each repeatedly. */
 const MAX_PORTS = 64;
 
-/** A discovery that is ready to run. */
 export interface PreparedDiscovery extends Pick<DiscoverySetup, "networks" | "ports" | "optedOut"> {
   readonly options: OptionsOf<"lan">;
   /** The networks that are swept for dedicated servers; `undefined`: none. */

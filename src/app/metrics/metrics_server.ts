@@ -20,7 +20,6 @@ export function metricsTrouble(why: string): string {
   return `blocksweep: --metrics: cannot accept a connection (${why}): trying again`;
 }
 
-/** What a metrics server serves. */
 export interface MetricsSources {
   /** The metric families of `/metrics`. Called at most once a second. */
   readonly collect: () => readonly Family[];

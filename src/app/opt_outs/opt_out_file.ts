@@ -104,7 +104,6 @@ export function parseOptOutEntries(
   });
 }
 
-/** A parsed opt-out file. */
 interface ParsedFile {
   readonly text: string;
   readonly entries: OptOutEntry[];

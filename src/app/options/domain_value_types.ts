@@ -46,7 +46,6 @@ export const PROTOCOL_LIST: ValueType<readonly Protocol[]> = {
   completions: { kind: "some", words: (allProtocols) => allProtocols.map(({ name }) => name) },
 };
 
-/** A tag of servers. */
 export const TAG: ValueType<string> = {
   placeholder: "TEXT",
   parse: (text, { option }) => {
@@ -80,7 +79,6 @@ export const COLUMN_ROLES: ValueType<readonly ChosenColumn[]> = {
   },
 };
 
-/** Flags of rows. */
 export const FLAG_LIST: ValueType<readonly string[]> = {
   placeholder: "LIST",
   parse: (text, { option, allProtocols }) => {
@@ -254,15 +252,12 @@ export function nameList(words: Words): ValueType<readonly string[]> {
   return { placeholder: "LIST", parse: splitList, completions: { kind: "some", words } };
 }
 
-/** A range of addresses, and its text. */
 export interface WrittenRange {
-  /** The addresses of the range. */
   readonly range: Range;
   /** The range as the user wrote it. */
   readonly text: string;
 }
 
-/** A range of addresses. */
 export const RANGE: ValueType<WrittenRange> = {
   placeholder: "RANGE",
   parse: (text, { option }) => {

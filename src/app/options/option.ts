@@ -82,7 +82,6 @@ export function propertyName({ name, takes }: Pick<Option, "name" | "takes">): s
   return `${camelCase(name)}${takes?.unit ?? ""}`;
 }
 
-/** The text of an option for a command. */
 export function textOf<Text extends ProtocolText>(
   text: Text | Partial<Readonly<Record<Command, Text>>> | undefined,
   command: Command,

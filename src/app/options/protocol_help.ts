@@ -10,7 +10,6 @@ import { hasUsualPort } from "../../protocols/usual_ports.ts";
 /** A text, or a function that makes it from all protocols. */
 export type ProtocolText = string | ((allProtocols: readonly Protocol[]) => string);
 
-/** The text for these protocols. */
 export function textFor(text: ProtocolText, allProtocols: readonly Protocol[]): string {
   return typeof text === "string" ? text : text(allProtocols);
 }

@@ -32,7 +32,6 @@ export interface ValueContext {
   readonly allProtocols: readonly Protocol[];
 }
 
-/** The type of an option's value. */
 export interface ValueType<Value> {
   /** The placeholder in help, such as `NUMBER`. */
   readonly placeholder: string;

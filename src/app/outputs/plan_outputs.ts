@@ -14,7 +14,6 @@ import { type RowOrder } from "./sorting_sink.ts";
 import { OUTPUT_FORMAT_LIST, type OutputFormat } from "./output_formats.ts";
 import { fieldsTable, serverTable } from "./table_format.ts";
 
-/** An output of rows, and its format. */
 export interface OutputPlan {
   /** A path, or `-`. */
   readonly path: string;

@@ -10,7 +10,6 @@ import { harmlessText } from "../../core/text.ts";
 import { displayWidth, fitWidth } from "../../core/display_width.ts";
 
 export interface PrintedColumn<Row> {
-  /** The title in the table's head. */
   readonly title: string;
   /** Width in terminal columns; the maximum width, if the width depends on the texts. */
   readonly width: number;

@@ -171,7 +171,6 @@ function markFault(
   return `there ${passes}; the last position is ${sizes.length + 1}:0`;
 }
 
-/** A line that describes the resumed scan. */
 export function resumeLine(
   { path, checkpoint, writtenRows }: Resumed,
   rows: number,

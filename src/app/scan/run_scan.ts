@@ -84,7 +84,6 @@ export interface RunOptions extends
   readonly onEnd?: (result: ScanResult) => void;
 }
 
-/** How a scan ended. */
 export interface ScanResult {
   readonly end: ScanEnd;
   readonly state: ScanState;

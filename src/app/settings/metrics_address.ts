@@ -6,7 +6,6 @@
 import { formatAddress, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 
-/** An address and a port to listen on. */
 export interface MetricsAddress {
   readonly hostname: string;
   readonly port: number;

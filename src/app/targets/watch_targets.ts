@@ -47,7 +47,6 @@ export function hasFileSuffix(word: string): boolean {
 export interface StoredSources {
   /** Whether players' names are kept. */
   readonly names: boolean;
-  /** How servers are watched. */
   readonly rules: WatchRules;
 }
 

@@ -36,7 +36,6 @@ const CHANGES = {
   cancel: { from: ["running", "paused", "ended", "finished", "cancelled"], to: "cancelled" },
 } as const;
 
-/** A change of a campaign's state. */
 export type CampaignChange = keyof typeof CHANGES;
 
 /**

@@ -97,7 +97,6 @@ export class ResultBatch {
   }
 }
 
-/** What a message contains. */
 interface News {
   readonly records?: readonly ServerRecord[];
   readonly parts?: readonly PartUpdate[];

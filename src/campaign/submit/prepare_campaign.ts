@@ -32,7 +32,6 @@ import { defaultParts, type DividedScan, type Spec, specOf } from "../spec.ts";
 
 export type SubmitOptions = OptionsOf<"campaign submit">;
 
-/** A campaign that is ready to be submitted. */
 export interface PreparedCampaign {
   readonly options: SubmitOptions;
   /** What workers read: the options of their scans, and the targets without opt-outs. */

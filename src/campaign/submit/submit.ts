@@ -23,7 +23,6 @@ import { purgeUntilNow, readLeases } from "../stored_leases.ts";
 import { queueTasks, RECOGNISED_MS } from "../tasks.ts";
 import type { PreparedCampaign } from "./prepare_campaign.ts";
 
-/** What a submit did. */
 export interface Submitted {
   /** `completed`: an earlier submit had ended before all tasks were queued. */
   readonly outcome: "submitted" | "completed" | "unchanged";

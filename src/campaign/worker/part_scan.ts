@@ -39,7 +39,6 @@ import type { Publisher } from "./publisher.ts";
 import { ResultSink } from "./publisher.ts";
 import type { WorkerContext } from "./worker_context.ts";
 
-/** A part that this worker holds. */
 export interface HeldPart {
   readonly spec: Spec;
   readonly part: number;

@@ -12,7 +12,6 @@ import {
 import type { Protocol } from "../../protocols/protocol.ts";
 import { readArgs, typedNames } from "./parse_arguments.ts";
 
-/** How a command was called. */
 export interface CommandCall {
   /** The arguments after the name of the command. */
   readonly args: readonly string[];

@@ -21,7 +21,6 @@ export interface ProgressOptions {
   readonly limitedBy: DurationLimit;
   /** What is redrawn in place on a terminal; `undefined`: nothing. */
   readonly display: "block" | "line" | undefined;
-  /** Whether the block has colours. */
   readonly color: boolean;
   /** Interval of lines without a terminal, milliseconds; 0: no lines. */
   readonly everyMs: number;
@@ -37,7 +36,6 @@ export class Progress implements Disposable {
   readonly #display: LiveBlock | StatusRow | undefined;
   #printed: number;
 
-  /** Starts showing. */
   constructor(options: ProgressOptions) {
     const { monitor, display, terminal } = this.#options = options;
     const now = this.#printed = terminal.clock.now();

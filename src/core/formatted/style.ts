@@ -91,7 +91,6 @@ export const FORMAT_NAMES: ReadonlyMap<string, string> = new Map([
   ["italic", "o"],
 ]);
 
-/** Whether two styles are equal. */
 export function sameStyle(a: Style, b: Style): boolean {
   return a === b || a.color === b.color && a.formats === b.formats;
 }

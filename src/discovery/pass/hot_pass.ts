@@ -54,7 +54,6 @@ export class HotPass {
   readonly #bits = new Uint32Array(8);
   readonly #found = new Uint16Array(MAX_HOST_PORTS);
 
-  /** Creates an empty pass. */
   constructor(
     private readonly counters: HotCounters,
     private readonly candidates: Candidates,

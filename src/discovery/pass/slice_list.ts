@@ -46,7 +46,6 @@ export class SliceList {
     return this.#size;
   }
 
-  /** Removes all slices. */
   clear(): void {
     this.#length = this.#masked = this.#size = 0;
   }

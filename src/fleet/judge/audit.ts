@@ -167,7 +167,6 @@ function excess(lists: Map<string, number[]>, cap: number, what: string): string
   return faults;
 }
 
-/** Checks the lines of one host. */
 class HostAudit {
   /** Tokens that the host issued, as the four bytes of a stat request, by peer. */
   readonly #tokens = new Map<string, Set<string>>();

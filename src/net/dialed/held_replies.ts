@@ -11,7 +11,6 @@ import type { ReceiverCapacity } from "../socket.ts";
 /** A reply with the stamp of its probe, microseconds modulo 2^32. */
 type StampedReply = PortReply & { readonly clock: number };
 
-/** A reply that waits. */
 interface Held {
   readonly reply: StampedReply;
   readonly from: Endpoint;

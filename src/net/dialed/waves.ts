@@ -36,7 +36,6 @@ export class Waves {
   /** The waves with connections that wait, and the current one, in the order of time. */
   readonly #all = new Set<Wave>();
 
-  /** Creates no wave. */
   constructor(private readonly clock: Clock, private readonly wait: PortWait) {}
 
   /**

@@ -47,7 +47,6 @@ type NethernetFlag =
   | "emptyReply"
   | "unknownVersion";
 
-/** The meanings of NetherNet's own flags. */
 const NETHERNET_FLAGS: Readonly<Record<NethernetFlag, string>> = {
   hidesStatus: "a Bedrock Dedicated Server that hides its status (`enable-lan-visibility=false`)",
   emptyReply: "the reply has no status: the server hides it, or is not ready",

@@ -57,7 +57,6 @@ const MAX_BRAND = 256;
  */
 const MAX_TOKENS = 3;
 
-/** The meanings of Query's own flags. */
 const QUERY_FLAGS: Readonly<
   Record<Exclude<StatFlag | ChallengeFlag, GeneralFlag> | "fullLost" | "statLost", string>
 > = {

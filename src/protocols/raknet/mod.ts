@@ -70,7 +70,6 @@ type RaknetFlag =
   | "refused"
   | "timeNotEchoed";
 
-/** The meanings of RakNet's own flags. */
 const RAKNET_FLAGS: Readonly<Record<RaknetFlag, string>> = {
   motdSemicolon: "unescaped `;` in the name; the name is restored, or omitted if ambiguous",
   levelSemicolon: "unescaped `;` in the level or the game mode",

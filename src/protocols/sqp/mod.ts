@@ -40,7 +40,6 @@ export interface SqpStatus extends SqpReply {
 /** Maximum number of challenges for one query: each resent request may bring another challenge. */
 const MAX_CHALLENGES = 3;
 
-/** The meanings of SQP's own flags. */
 const SQP_FLAGS: Readonly<
   Record<Exclude<SqpFlag | SqpReply["flags"][number], GeneralFlag>, string>
 > = {

@@ -89,7 +89,6 @@ export class PortQueries {
   #idle: (() => void) | undefined;
   #onlyDeferred: (() => void) | undefined;
 
-  /** Creates the stage without queries. */
   constructor(options: ScanSetup, tables: ScanTables, parts: PortQueriesParts) {
     this.#options = options;
     this.#tables = tables;

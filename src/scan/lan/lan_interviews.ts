@@ -76,7 +76,6 @@ function bothStatements(first: Statement, second: Statement): Statement {
 
 /** Interviews servers, and lists those that have not opted out. */
 export class LanInterviews {
-  /** The pool in which interviews run. */
   readonly pool: InspectionPool;
   /** Cancels the exchanges with an address that opts out. */
   readonly signals: AddressSignals;

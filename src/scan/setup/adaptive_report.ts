@@ -5,10 +5,8 @@
  */
 import type { Estimate } from "../../discovery/mod.ts";
 
-/** Why an adaptive scan has ended. */
 export type AdaptiveEnd = "budget" | "stop-below" | "nothing-left";
 
-/** The progress of an adaptive scan. */
 export interface AdaptiveReport {
   /** Number of probes that ended passes planned. */
   spent: number;

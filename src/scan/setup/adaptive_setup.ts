@@ -17,7 +17,6 @@ export type AdaptiveBudget =
   /** A time, milliseconds. */
   | { readonly ms: number };
 
-/** The options of an adaptive scan. */
 export interface AdaptiveSetup {
   /** When the scan ends. */
   readonly budget: AdaptiveBudget;

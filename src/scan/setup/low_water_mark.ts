@@ -37,7 +37,6 @@ export class LowWaterMark {
     this.#marks = from;
   }
 
-  /** The current low-water marks. */
   get marks(): Marks {
     return this.#marks;
   }

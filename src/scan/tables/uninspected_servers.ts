@@ -17,7 +17,6 @@ export class Uninspected {
   /** By endpoint: the functions that finish the sightings of the endpoint. */
   readonly #waiting = new Map<number | bigint, Waiting>();
 
-  /** Creates a table without servers. */
   constructor(private readonly state: Pick<ScanState, "uninspected">) {}
 
   /**

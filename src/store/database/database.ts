@@ -49,7 +49,6 @@ export type Row = Readonly<Record<string, Value>>;
 /** A value of a row that a bulk statement writes. */
 export type BulkValue = Value | Uint8Array;
 
-/** Rows that a bulk statement writes. */
 export type BulkRows = readonly (readonly BulkValue[])[];
 
 /**

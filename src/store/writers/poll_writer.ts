@@ -23,7 +23,6 @@ import { writeUnanswered } from "../rows/server_state.ts";
 import { serverValues } from "../rows/server_values.ts";
 import { isReplaced, markChanged, type ServerWrite, writeServers } from "./write_servers.ts";
 
-/** How polls are written. */
 export interface PollRules {
   /** Creates the identity of an event, UUIDv7, from its time, Unix milliseconds. */
   readonly newEventId: (at: number) => string;

@@ -12,7 +12,6 @@ import {
 } from "../../app/http/mod.ts";
 import { jsonText } from "../../sinks/json.ts";
 
-/** The content of a response. */
 export interface Content {
   /** Default: 200. */
   readonly status?: HttpStatus;
@@ -35,7 +34,6 @@ export interface StreamedContent {
   readonly onEnd?: () => void;
 }
 
-/** The answer to a request. */
 export type Answer = Content | StreamedContent;
 
 /** Bodies below this size are not compressed, bytes. */
@@ -48,7 +46,6 @@ export function jsonContent(value: unknown, status: HttpStatus = 200): Content {
   return { status, contentType: "application/json", body: `${jsonText(value)}\n` };
 }
 
-/** An HTML document. */
 export function htmlContent(html: string, status: HttpStatus = 200): Content {
   return { status, contentType: "text/html; charset=utf-8", body: html };
 }

@@ -16,10 +16,8 @@ import type {
 import { eventCursor, serversCursor } from "../queries/cursors.ts";
 import { withoutPlayersColumn } from "./live_feed.ts";
 
-/** The members of a document. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A page of servers. */
 export function serversDocument(
   { query: { sort }, page: { servers, total, next, previous } }: {
     readonly query: ServersQuery;
@@ -34,7 +32,6 @@ export function serversDocument(
   };
 }
 
-/** A page of events. */
 export function eventsDocument(
   { page: { events, next } }: { readonly page: EventsPage },
 ): Members {
@@ -46,7 +43,6 @@ function eventOf({ tx, seq, ...event }: StoredEvent) {
   return { position: `${tx}-${seq}`, ...event };
 }
 
-/** All that is known of a server. */
 export function detailsDocument({ details }: { readonly details: ServerDetails }): Members {
   const { server, tags, notes, players, aliasOf, aliases, uptime, days, replies, events } = details;
   return {
@@ -82,7 +78,6 @@ function uptimeOf({ watchedS, onlineS, playerS, playersMin, playersMax }: Uptime
   };
 }
 
-/** The history of a server. */
 export function historyDocument({ from, to, step, points, unwatched, peak }: History): Members {
   return {
     from,

@@ -31,7 +31,6 @@ export const LISTED_FIELDS: readonly Field[] = STORED_FIELDS.filter(({ name }) =
 /** Maximum number of exports that may run at the same time. */
 export const MAX_EXPORTS = 8;
 
-/** The formats of files. */
 const FORMATS = [
   { suffix: "csv", contentType: "text/csv; charset=utf-8", format: csvFormat },
   { suffix: "ndjson", contentType: "application/x-ndjson", format: ndjsonFormat },
@@ -63,7 +62,6 @@ export const FILES = {
   })),
 } as const;
 
-/** Whether a path is that of a file. */
 export function isFile(path: string): boolean {
   return FORMATS.some(({ suffix }) => path === `/servers.${suffix}`);
 }

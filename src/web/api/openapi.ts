@@ -26,7 +26,6 @@ const LIMITS =
   "ones, only the start of some. " +
   "Counts follow numbers of players, and which servers are online, within a minute.";
 
-/** The OpenAPI document of routes. */
 export function openApi(routes: readonly Route[]): JsonSchema {
   const errors = Object.entries(ERRORS).map((
     [status, description],

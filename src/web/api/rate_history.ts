@@ -27,7 +27,6 @@ export interface Rates {
   readonly rates_since: number | null;
 }
 
-/** What is known of a scan. */
 interface KnownScan {
   reading: Reading;
   rates: Rates;

@@ -38,9 +38,7 @@ export interface Site {
   readonly exports: StreamLimit;
 }
 
-/** A request for a route. */
 export interface RouteRequest extends Site {
-  /** The path of the request. */
   readonly path: string;
   /** The time of the request, Unix milliseconds. */
   readonly now: number;
@@ -53,7 +51,6 @@ export interface Operation {
   /** Default: JSON. */
   readonly contentType?: string;
   readonly schema: JsonSchema;
-  /** What the answer is. */
   readonly description: string;
 }
 
@@ -61,7 +58,6 @@ export interface Operation {
 export interface Route {
   /** The path; names in braces are parameters: `/servers/{id}`. */
   readonly path: string;
-  /** The parameters in the path. */
   readonly pathParameters: Parameters;
   /** The parameters of the query. */
   readonly parameters: Parameters;
@@ -102,7 +98,6 @@ interface RouteDefinition<Path extends Parameters, Query extends Parameters>
   ) => Promise<Answer | undefined>;
 }
 
-/** Defines a route. */
 export function route<
   const Path extends Parameters = Record<never, never>,
   const Query extends Parameters = Record<never, never>,
@@ -136,7 +131,6 @@ interface Representation<Query extends Parameters> {
   readonly defaults?: ValuesOf<Query>;
 }
 
-/** The page of data. */
 interface Page<Path extends Parameters, Query extends Parameters, Data, More>
   extends Representation<Query> {
   /** Reads further data of the page, at the same time. */
@@ -169,7 +163,6 @@ interface Resource<Path extends Parameters, Query extends Parameters, Data, More
   };
 }
 
-/** The routes of a resource. */
 export function resource<
   Data = never,
   const Path extends Parameters = Record<never, never>,
@@ -205,7 +198,6 @@ export function resource<
   return routes;
 }
 
-/** The route of a representation. */
 function routeOf<Path extends Parameters, Query extends Parameters, Data, More>(
   { pathParameters, hasFilters, parameters, data }: Resource<Path, Query, Data, More>,
   { names, defaults, more }: Representation<Query> & Pick<Page<Path, Query, Data, More>, "more">,

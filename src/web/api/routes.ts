@@ -309,7 +309,6 @@ const DATA_ROUTES: readonly Route[] = [
   })],
 ].flat();
 
-/** All routes. */
 export const ROUTES: readonly Route[] = [
   ...DATA_ROUTES,
   route({
@@ -363,7 +362,6 @@ async function facetsOf(data: DashboardData, filters: DashboardFilters) {
   }
 }
 
-/** A page of events. */
 async function eventsOf(
   { kind: kinds, before, limit = USUAL_ROWS, server, from, to }: {
     readonly kind?: readonly string[];

@@ -84,7 +84,6 @@ export class TimeChart {
     return [this.#columns.times, ...this.#columns.values];
   }
 
-  /** A colour of the style. */
   #color(name: string): string {
     return getComputedStyle(this.#figure).getPropertyValue(`--${name}`);
   }

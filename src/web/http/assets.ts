@@ -7,7 +7,6 @@ import { nodeCrypto } from "../../core/node_modules.ts";
 import { type ClientFile, clientFiles } from "../client_files.ts";
 import type { Content } from "../api/answer.ts";
 
-/** The files of the dashboard. */
 export interface Assets {
   /** The path of their folder, with a `/` at its end. */
   readonly folder: string;

@@ -8,7 +8,6 @@ import { safeText } from "../parts/texts.tsx";
 import { bareDocument, htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
-/** What a page about an error shows. */
 export interface PageError {
   readonly status: number;
   /** What could not be done. */

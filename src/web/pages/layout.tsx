@@ -27,7 +27,6 @@ export interface Frame {
   readonly scripts?: readonly string[];
 }
 
-/** Builds a whole HTML document. */
 export function htmlDocument({ title, context, children, scripts = [] }: Frame): string {
   const { assets, path, database, attributions } = context;
   return documentOf({

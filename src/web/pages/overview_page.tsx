@@ -18,7 +18,6 @@ import { commandFor, type PageContext } from "./page_context.ts";
 import { ScanTable } from "../parts/scan_table.tsx";
 import { ServerTable } from "../parts/server_table.tsx";
 
-/** What the start page shows. */
 export interface OverviewPageData {
   readonly overview: Overview;
   /** The trend of all servers; undefined: there is none. */

@@ -22,7 +22,6 @@ const KINDS: Readonly<Record<string, readonly [title: string, badge: string]>> =
   watcher_online: ["watch online", "good"],
 };
 
-/** The kind of an event in words. */
 export function kindTitle(kind: string): string {
   return KINDS[kind]?.[0] ?? safeText(kind, 30);
 }

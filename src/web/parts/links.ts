@@ -44,7 +44,6 @@ export function serverUrl(id: number): string {
   return `/servers/${id}`;
 }
 
-/** The page that compares servers. */
 export function compareUrl(
   ids: readonly number[],
   period: { readonly from?: number; readonly to?: number } = {},

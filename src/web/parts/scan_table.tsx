@@ -13,7 +13,6 @@ import { Age, safeText } from "./texts.tsx";
 /** Maximum length of the name of a scan, UTF-16 units. */
 const LONGEST_NAME = 60;
 
-/** The kinds of scans in words. */
 const KINDS: Readonly<Record<string, string>> = {
   sweep: "Scan",
   watch: "Watch",

@@ -71,7 +71,6 @@ function protocolText(edition: string | null, number: number): string {
   return names === undefined ? String(number) : `${number} (${names})`;
 }
 
-/** Flags with their meanings. */
 export function Flags({ flags }: { flags: readonly string[] }) {
   const known = documentedFlags();
   return (

@@ -58,7 +58,6 @@ export function PeriodCard(
   );
 }
 
-/** The charts of a server in a period. */
 export function HistoryCharts(
   { history, id, now }: { history: History; id: number; now: number },
 ) {

@@ -26,7 +26,6 @@ import {
 } from "./server_parts.tsx";
 import { Age, nameOf, safeText, Stranger } from "./texts.tsx";
 
-/** The columns, and their headings. */
 const COLUMNS = {
   name: "Name",
   address: "Address",

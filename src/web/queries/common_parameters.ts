@@ -51,12 +51,10 @@ export const SORT = parameter(
   oneOf(Object.keys(SERVER_ORDERS) as ServerOrder[]),
 );
 
-/** The maximum number of rows. */
 export const LIMIT = parameter("Maximum number of rows.", wholeNumber(1, MAX_ROWS));
 
 /** The periods of trends, days. */
 const PERIODS = ["1", "7", "30", "365"] as const;
-/** The period of a trend. */
 export const DAYS = parameter("The last days of the trend.", oneOf(PERIODS));
 /** The property whose values have a trend each. */
 export const BY = parameter(
@@ -69,7 +67,6 @@ export function daysOf(text: typeof PERIODS[number] | undefined): TrendsQuery["d
   return Number(text ?? "7") as TrendsQuery["days"];
 }
 
-/** A layer of the map. */
 export const LAYER = parameter("What the cells of the map show.", oneOf(MAP_LAYERS));
 
 /** A page of the table below the map. */

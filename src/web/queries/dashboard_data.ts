@@ -147,7 +147,6 @@ export interface HistoryPoint {
   readonly latencyMost: number | null;
 }
 
-/** The history of a server in a period. */
 export interface History {
   readonly from: number;
   readonly to: number;

@@ -28,7 +28,6 @@ export interface ContactFacts {
   readonly allProtocols: readonly Protocol[];
 }
 
-/** The page as an HTML document. */
 export function contactPage(facts: ContactFacts): string {
   return singleFile({
     title: "Scans from this address · blocksweep",

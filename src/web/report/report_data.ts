@@ -35,7 +35,6 @@ const ROW_COLUMNS = [
 /** A server of a row, with country and operator of its address. */
 export type ReportedServer = Pick<StoredRecord, typeof ROW_COLUMNS[number]> & GeoipValues;
 
-/** What a report shows of its servers. */
 export interface ReportData {
   /** Counts of all servers. */
   readonly facets: Facets;

@@ -37,7 +37,6 @@ export interface ReportContext {
 /** The period of a report's trend, days. */
 export const TREND_DAYS = 30;
 
-/** The report as an HTML document. */
 export function reportPage(data: ReportData, context: ReportContext): string {
   const scripts = [withoutTypes(script), ...hasTrend(context) ? [chartScript()] : []];
   const title = `Servers of ${safeText(context.source, 80)}`;

@@ -24,7 +24,6 @@ export interface SingleFile {
   readonly data?: Child;
 }
 
-/** The HTML document. */
 export function singleFile(
   { title, aside, css, scripts = [], main, footer, data }: SingleFile,
 ): string {

@@ -85,7 +85,6 @@ export function countFacets(serverIndex: ServerIndexReader, matches: Matches): F
 /** The numbers of servers that filters match. */
 export type MatchCounts = Omit<Facets, "facets">;
 
-/** Counts the servers that all filters match. */
 export function countMatches(
   serverIndex: ServerIndexReader,
   { count, failed, few }: Matches,

@@ -121,7 +121,6 @@ export function newServerIndex(identity: string, capacity: number): ServerIndexM
   };
 }
 
-/** Views of a server index's memory. */
 export class ServerIndexViews {
   readonly columns: IndexColumns;
   /** The first and the last 64 bits of IPv6 addresses. */

@@ -162,7 +162,6 @@ export const ORDER = {
   ],
 } as const satisfies OptionGroup;
 
-/** Options of adaptive scans. */
 export const ADAPTIVE = {
   title: "Adaptive scans",
   options: [

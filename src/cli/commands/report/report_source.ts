@@ -12,7 +12,6 @@ import { readStore, selectServers, withDatabaseErrors } from "../../../store/mod
 import { readTrends, type ReportCollector, type Trend, TREND_DAYS } from "../../../web/mod.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../../store/database_location.ts";
 
-/** A source whose servers were read. */
 export interface ReadSource {
   /** Its name without folders and password. */
   readonly name: string;

@@ -104,7 +104,6 @@ export function adaptivePortsText(selection: Planned["selection"]): string {
     .map(({ protocol, ports, first }) => `${protocol} ${ports}, first ${first}`).join("; ");
 }
 
-/** The plan of an adaptive scan as JSON. */
 export function adaptiveJson(planned: PlannedAdaptive) {
   const { budget, evenSweep, endpoints, known, passes, perNetwork, stopBelow, bytes } =
     planned.plan.adaptive;

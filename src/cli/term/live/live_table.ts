@@ -58,7 +58,6 @@ export interface LiveTableOptions<Row> extends LiveTerminal {
   readonly rows: (most: number) => FirstRows<Row>;
   /** Maximum number of lines in a terminal with a number of rows. */
   readonly maxLines: (rows: number) => number;
-  /** Whether to use colours. */
   readonly color: boolean;
 }
 

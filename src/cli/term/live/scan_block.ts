@@ -79,7 +79,6 @@ function sentIn({ sent, tcp }: ScanState): number {
   return sent + tcp.sent;
 }
 
-/** What the block shows. */
 export interface ScanView {
   readonly state: ScanState;
   /** Share, time left and speeds. */
@@ -90,7 +89,6 @@ export interface ScanView {
   readonly samples: readonly SpeedSample[];
   /** The latest rows, the newest first. */
   readonly latest: readonly ServerRecord[];
-  /** Whether to use colours. */
   readonly color: boolean;
 }
 

@@ -17,7 +17,6 @@ export interface Faults {
   readonly jitter: number;
 }
 
-/** A network without faults. */
 export const NO_FAULTS: Faults = { loss: 0, duplication: 0, delay: 0, jitter: 0 };
 
 /** Draws the delays of a datagram's copies, milliseconds. An empty list: the datagram is lost. */

@@ -118,7 +118,6 @@ const pocketmine = "PocketMine-MP 5.20.0";
 const glowstone = "Glowstone git-Glowstone-607ae1e (MC: 1.12.2) on Bukkit 1.12.2-R6.1-SNAPSHOT";
 const withV = ({ version }: SimulatedIdentity) => `v${version}`;
 
-/** Query behaviour by software. */
 export const QUERY_STYLES: Record<string, QueryStyle> = {
   /**
    * Vanilla: a stat request of 15 bytes gets a full stat, a request of any other size a basic stat.

@@ -113,7 +113,6 @@ function infoOnly(rest: Pick<SqpStyle, "version" | "later" | "oneChallenge">): S
   };
 }
 
-/** SQP behaviour by software. */
 export const SQP_STYLES = {
   /** go-svrquery's sample server: ServerInfo, and an empty ServerInfo for other chunks. */
   sqpSample: {

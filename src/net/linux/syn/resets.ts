@@ -25,9 +25,7 @@ const RESET: Template = {
 
 /** What RST packets are sent with. */
 export interface ResetParts {
-  /** The sender of the SYN packets. */
   readonly sender: FrameSender;
-  /** The route of the SYN packets. */
   readonly route: FrameRoute;
   /** The source port of the SYN packets. */
   readonly port: number;

@@ -45,7 +45,6 @@ interface Pending {
   begun?: number;
 }
 
-/** A pool of threads that answer questions. */
 export class ThreadPool implements Disposable {
   /** The threads, each with the question that it is answering. */
   readonly #threads = new Map<Thread, Pending | undefined>();

@@ -1,7 +1,7 @@
 /** Discovery from an old list, in shards, and among hosts that reply on all ports. */
 import { Random } from "../../src/fleet/random.ts";
 import { compose } from "../../src/targets/compose.ts";
-import { Parts } from "../../src/targets/parts.ts";
+import { Shards } from "../../src/targets/shards.ts";
 import type { RangeSet } from "../../src/targets/ranges.ts";
 import { type Case, decimals, defaultServers, mean, print, printYields, shareAt } from "./case.ts";
 import { Curve } from "./curve.ts";
@@ -40,7 +40,7 @@ const SHARDS = 4;
 function shardsOf(world: World): World[] {
   const range = { start: BASE, end: BASE + SIZE };
   const targets = compose([{ range, port: undefined }], { never: [], private: [], chosen: [] });
-  const parts = Parts.forDiscovery(targets, SHARDS, world.seed);
+  const parts = Shards.forDiscovery(targets, SHARDS, world.seed);
   return Array.from({ length: SHARDS }, (_, i) => {
     const [{ addresses }] = parts.cut(i + 1).groups;
     return partOf(world, addresses as RangeSet<number>);

@@ -131,28 +131,28 @@ export function* rowMessages(
   limit: number = MAX_ROWS_BYTES,
 ): Generator<{ readonly bytes: Uint8Array; readonly rows: number }> {
   const encoder = new TextEncoder();
-  let parts: Uint8Array[] = [];
+  let chunks: Uint8Array[] = [];
   let size = 0;
   const message = () => {
     const bytes = new Uint8Array(size);
     let at = 0;
-    for (const part of parts) {
-      bytes.set(part, at);
-      at += part.length;
+    for (const chunk of chunks) {
+      bytes.set(chunk, at);
+      at += chunk.length;
     }
-    return { bytes, rows: parts.length };
+    return { bytes, rows: chunks.length };
   };
   for (const record of records) {
     const line = fittingLine(record, limit, encoder);
     if (size + line.length > limit) {
       yield message();
-      parts = [];
+      chunks = [];
       size = 0;
     }
-    parts.push(line);
+    chunks.push(line);
     size += line.length;
   }
-  if (parts.length > 0) yield message();
+  if (chunks.length > 0) yield message();
 }
 
 /**

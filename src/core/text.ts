@@ -73,8 +73,8 @@ export async function* decodeTextStream(
       isUtf8 = decoder.encoding === "utf-8";
     }
     const end = isUtf8 === undefined ? 0 : isUtf8 ? endOfLines(bytes) : bytes.length;
-    const part = bytes.subarray(0, end);
-    if (end > 0) yield isUtf8 ? decodeLines(part) : decoder.decode(part, { stream: true });
+    const whole = bytes.subarray(0, end);
+    if (end > 0) yield isUtf8 ? decodeLines(whole) : decoder.decode(whole, { stream: true });
     rest = Uint8Array.from(bytes.subarray(end));
   }
   yield isUtf8 === false ? decoder.decode() : decodeLines(rest);
@@ -296,9 +296,9 @@ export async function* linesOf(
   longest = Infinity,
 ): AsyncIterable<Line> {
   let [parts, length]: [string[], number] = [[], 0];
-  const take = (part: string) => {
-    length += part.length;
-    if (length <= longest) parts.push(part);
+  const take = (whole: string) => {
+    length += whole.length;
+    if (length <= longest) parts.push(whole);
     else parts = [];
   };
   const finish = (ended: boolean): Line => {

@@ -54,7 +54,7 @@ export {
   type RangeTarget,
   type Target,
 } from "../targets/parse.ts";
-export type { Shard } from "../targets/parts.ts";
+export type { Shard } from "../targets/shards.ts";
 export { permissionNeeded } from "../targets/permission.ts";
 export { parsePorts, type Ports } from "../targets/ports.ts";
 export { type Range, RangeSet } from "../targets/ranges.ts";

@@ -114,10 +114,10 @@ class RunningExchange {
   #sentAt = 0;
   #arrivedAt = 0;
   #unrelated = 0;
-  /** Parts of a reply received since the last request. */
-  #parts: Uint8Array[] = [];
+  /** Chunks of a reply received since the last request. */
+  #chunks: Uint8Array[] = [];
   #length = 0;
-  /** The parts of the longest reply. */
+  /** The chunks of the longest reply. */
   #longest: readonly Uint8Array[] = [];
   #most = -1;
 
@@ -189,16 +189,16 @@ class RunningExchange {
     return { kind: "noReply", replies: this.replies, ...(why === undefined ? {} : { why }) };
   }
 
-  /** The longest reply, with its parts joined. */
+  /** The longest reply, with its chunks joined. */
   get longest(): Uint8Array {
     return this.#longest.length === 1 ? this.#longest[0] : concat(...this.#longest);
   }
 
-  /** Records whether the last datagram was a reply, or the last part of one. */
+  /** Records whether the last datagram was a reply, or the last chunk of one. */
   recordDatagram(isReply: boolean, datagram: Uint8Array): void {
-    // All bytes of a stream are parts of a reply. A datagram is kept only if it completes a reply.
+    // All bytes of a stream are chunks of a reply. A datagram is kept only if it completes a reply.
     if ((isReply || this.link.stream !== undefined) && this.#length < MAX_RAW) {
-      this.#parts.push(datagram);
+      this.#chunks.push(datagram);
       this.#length += datagram.length;
     }
     if (isReply) this.#recordReply();
@@ -207,12 +207,12 @@ class RunningExchange {
 
   /** Records that the end of a stream, or a timeout, completed the reply. */
   recordEnd(): void {
-    if (this.#parts.length > 0) this.#recordReply();
+    if (this.#chunks.length > 0) this.#recordReply();
   }
 
   #recordReply(): void {
-    if (this.#length > this.#most) [this.#longest, this.#most] = [this.#parts, this.#length];
-    [this.#parts, this.#length] = [[], 0];
+    if (this.#length > this.#most) [this.#longest, this.#most] = [this.#chunks, this.#length];
+    [this.#chunks, this.#length] = [[], 0];
     this.#unrelated = 0;
     if (this.replies++ === 0) this.latencyMs = this.#arrivedAt - this.#sentAt;
   }

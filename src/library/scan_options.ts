@@ -4,7 +4,7 @@
  * @module
  */
 import type { EngineChoice } from "../app/settings/mod.ts";
-import type { Shard } from "../targets/parts.ts";
+import type { Shard } from "../targets/shards.ts";
 import type { ScanOrWatchOptions } from "./common_options.ts";
 
 /** Options of a scan. They have the names and defaults of the options of `blocksweep scan`. */

@@ -34,8 +34,8 @@ export const systemClock: Clock = {
   after(ms, callback) {
     let timer: ReturnType<typeof setTimeout>;
     const wait = (rest: number) => {
-      const part = Math.min(rest, LONGEST_TIMER);
-      timer = setTimeout(() => part < rest ? wait(rest - part) : callback(), part);
+      const delay = Math.min(rest, LONGEST_TIMER);
+      timer = setTimeout(() => delay < rest ? wait(rest - delay) : callback(), delay);
     };
     wait(Math.max(0, ms)); // for a negative time, the runtime prints a warning
     return () => clearTimeout(timer);

@@ -55,10 +55,10 @@ function synRepeats(connectMs: number): number[] {
 }
 
 /**
- * The parts of the time for a first byte: of a request, and of one after a request without a reply.
+ * The shares of the time for a first byte: of a request, and of one after a request without a reply.
  * Two such requests take no more time than the limit.
  */
-const FIRST_BYTE_PARTS = { first: 0.8, afterSilence: 0.2 };
+const FIRST_BYTE_SHARES = { first: 0.8, afterSilence: 0.2 };
 
 /** Options of a {@linkcode StreamLink}. */
 export interface StreamLinkOptions {
@@ -162,8 +162,8 @@ export class StreamLink implements Link, StreamSide {
   #reading: Promise<Uint8Array | StreamEnd> | undefined;
   #connectedAt = 0;
   #requestedAt = 0;
-  /** The part of the time for a first byte that a request waits for. */
-  #part = FIRST_BYTE_PARTS.first;
+  /** The share of the time for a first byte that a request waits for. */
+  #firstByteShare = FIRST_BYTE_SHARES.first;
   /** Whether a byte of the reply has arrived. */
   #replied = false;
   #bytes = 0;
@@ -211,7 +211,9 @@ export class StreamLink implements Link, StreamSide {
    */
   renew(tls?: TlsRequest): void {
     this.#tls = tls;
-    if (this.end === "slow" && !this.#replied) this.#part = FIRST_BYTE_PARTS.afterSilence;
+    if (this.end === "slow" && !this.#replied) {
+      this.#firstByteShare = FIRST_BYTE_SHARES.afterSilence;
+    }
     this.#close(undefined);
   }
 
@@ -283,15 +285,15 @@ export class StreamLink implements Link, StreamSide {
     let [bytes, isOpen] = [0, true];
     return {
       read: async () => {
-        const part = await stream.read();
-        if (typeof part === "string") return part;
-        bytes += part.length;
+        const chunk = await stream.read();
+        if (typeof chunk === "string") return chunk;
+        bytes += chunk.length;
         if (isOpen && bytes > maxBytes) this.#close("flood");
-        return isOpen ? part : "closed";
+        return isOpen ? chunk : "closed";
       },
-      write: async (part) => {
+      write: async (chunk) => {
         while (isOpen && gate?.isOpen() === false) if (!await this.#pause(gate)) return false;
-        return isOpen && await stream.write(part);
+        return isOpen && await stream.write(chunk);
       },
       [Symbol.dispose]: () => {
         isOpen = false;
@@ -332,7 +334,7 @@ export class StreamLink implements Link, StreamSide {
   /** Time until the peer exceeds a limit, milliseconds. */
   #left(): number {
     const { clock, limits } = this.#options;
-    const firstByteMs = this.#part * limits.firstByteMs;
+    const firstByteMs = this.#firstByteShare * limits.firstByteMs;
     const first = this.#replied ? Infinity : this.#requestedAt + firstByteMs;
     return Math.min(first, this.#connectedAt + limits.totalMs) - clock.now();
   }

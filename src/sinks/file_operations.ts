@@ -119,21 +119,21 @@ class OpenFile implements DiskFile {
 /**
  * Replaces a file's content atomically: a reader sees either the old bytes or the new ones.
  *
- * @param part The path of the new file before it is renamed. Two writers of a file need two paths.
+ * @param chunk The path of the new file before it is renamed. Two writers of a file need two paths.
  * @throws Error when the file cannot be written. The old file stays, and no other one.
  */
 export async function replaceFile(
   disk: Disk,
   path: string,
   bytes: Uint8Array,
-  part = `${path}.part`,
+  chunk = `${path}.part`,
 ): Promise<void> {
-  await disk.remove(part); // the file is new, because an existing file would keep its mode
+  await disk.remove(chunk); // the file is new, because an existing file would keep its mode
   try {
-    await writeSynced(disk, part, bytes);
-    await disk.rename(part, path);
+    await writeSynced(disk, chunk, bytes);
+    await disk.rename(chunk, path);
   } catch (error) {
-    await disk.remove(part).catch(() => {}); // the first error is the reason
+    await disk.remove(chunk).catch(() => {}); // the first error is the reason
     throw error;
   }
 }

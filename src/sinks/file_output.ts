@@ -73,7 +73,7 @@ export async function openFile(
     throw wait.signal?.aborted ? error : fileError(`write to "${path}"`, error);
   }
   try {
-    const kept = append ? await findKeptPart(file, path, format) : NOTHING;
+    const kept = append ? await findKeptRows(file, path, format) : NOTHING;
     const { isFile: regular } = await file.stat();
     return { output: await fileOutput(file, path), regular, ...kept };
   } catch (error) {
@@ -147,16 +147,16 @@ async function fileOutput(file: Deno.FsFile, path: string): Promise<Output> {
   };
 }
 
-type KeptPart = Pick<OpenedFile, "length" | "separator">;
+type KeptRows = Pick<OpenedFile, "length" | "separator">;
 
-const NOTHING: KeptPart = { length: 0, separator: "" };
+const NOTHING: KeptRows = { length: 0, separator: "" };
 
-/** Finds the part of a file that consists of complete rows. Reads the first and the last line only. */
-async function findKeptPart(
+/** Finds the complete rows of a file. Reads the first and the last line only. */
+async function findKeptRows(
   file: Deno.FsFile,
   path: string,
   format: Format,
-): Promise<KeptPart> {
+): Promise<KeptRows> {
   const { size, isFile } = await file.stat();
   if (!isFile || size === 0) return NOTHING;
   if (!format.appendable) {

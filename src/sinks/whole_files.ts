@@ -7,7 +7,7 @@
 /** A new file beside a path. It takes the place of the path when it is complete. */
 export interface WholeFile {
   /** The path of the new file, which exists and is empty. */
-  readonly part: string;
+  readonly partialPath: string;
   /** Syncs the closed file to the disk, and renames it. */
   complete(): Promise<void>;
   /** Removes the closed file. The path keeps its old content. */
@@ -37,21 +37,21 @@ async function begin(path: string): Promise<WholeFile | undefined> {
   if (!isOrdinary) return undefined;
   if (old !== undefined) (await Deno.open(path, { write: true })).close(); // it may be read-only
   const target = old === undefined ? path : await Deno.realPath(path);
-  const part = `${target}.part`;
-  await orUndefined(Deno.remove(part)); // of a program that was killed
-  (await Deno.open(part, { write: true, createNew: true })).close();
-  if (old !== undefined && old.mode !== null) await Deno.chmod(part, old.mode & 0o7777);
+  const partialPath = `${target}.part`;
+  await orUndefined(Deno.remove(partialPath)); // of a program that was killed
+  (await Deno.open(partialPath, { write: true, createNew: true })).close();
+  if (old !== undefined && old.mode !== null) await Deno.chmod(partialPath, old.mode & 0o7777);
   return {
-    part,
+    partialPath,
     async complete() {
       {
-        using file = await Deno.open(part, { write: true });
+        using file = await Deno.open(partialPath, { write: true });
         await file.sync(); // otherwise a system crash could leave an empty file at the path
       }
-      await Deno.rename(part, target);
+      await Deno.rename(partialPath, target);
     },
     async discard() {
-      await orUndefined(Deno.remove(part));
+      await orUndefined(Deno.remove(partialPath));
     },
   };
 }
@@ -70,7 +70,7 @@ export async function writeWholeText(path: string, text: string): Promise<void> 
   const whole = await beginWholeFile(path);
   if (whole === undefined) return await Deno.writeTextFile(path, text);
   try {
-    await Deno.writeTextFile(whole.part, text);
+    await Deno.writeTextFile(whole.partialPath, text);
     await whole.complete();
   } catch (error) {
     await whole.discard();

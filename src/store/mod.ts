@@ -56,7 +56,7 @@ export {
   leaveOut,
   type StoredEvent,
 } from "./events/event_feed.ts";
-export { limitedEvent, limitedParts } from "./events/event_limits.ts";
+export { limitedEvent, limitedKeys } from "./events/event_limits.ts";
 export {
   type EventCursor,
   type EventsPage,

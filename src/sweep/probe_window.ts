@@ -112,9 +112,9 @@ export class ProbeWindow {
 
   /** @param sockets The sockets that receive replies. */
   constructor(private readonly sockets: readonly Buffer[]) {
-    const part = WINDOW * capacityOf(sockets);
-    this.#size = Math.min(LARGEST_WINDOW, part);
-    this.#opening = Math.min(LARGEST_OPENING, part);
+    const share = WINDOW * capacityOf(sockets);
+    this.#size = Math.min(LARGEST_WINDOW, share);
+    this.#opening = Math.min(LARGEST_OPENING, share);
   }
 
   /** Counts probes that were sent at a time. */

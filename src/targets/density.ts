@@ -4,7 +4,7 @@
  * @module
  */
 import type { Address } from "../core/address.ts";
-import { networkOf, networkStart } from "./parts.ts";
+import { networkOf, networkStart } from "./shards.ts";
 import { distance, later } from "./ranges.ts";
 import type { Segment } from "./space.ts";
 
@@ -26,9 +26,9 @@ export function densityOf(segments: readonly Segment[]): Density {
     host = Math.max(host, ports.length);
     const size = addresses.index.family === 4 ? 2 ** 8 : 2 ** 80;
     const add = (network: Address, addresses: number) => {
-      const isPart = addresses > 0 && addresses < size;
-      const sum = (isPart ? nets.get(network) ?? 0 : 0) + addresses * ports.length;
-      if (isPart) nets.set(network, sum);
+      const isPartial = addresses > 0 && addresses < size;
+      const sum = (isPartial ? nets.get(network) ?? 0 : 0) + addresses * ports.length;
+      if (isPartial) nets.set(network, sum);
       net = Math.max(net, sum);
     };
     for (const { start, end } of addresses) {

@@ -26,9 +26,9 @@ const SLICE_MS = 30_000;
 const CONFIRM_MS = 0.4 * MIN_REPROBE_MS;
 /** Unused probes of known servers are kept for this time, milliseconds. */
 const KEPT_MS = 3_600_000;
-/** Part of the budget of a day that is kept for discovery at most. */
-const MAX_LEFT_PART = 1 / 12;
-/** Part of the budget that discovery gets at least, as long as its yield is unknown, and later. */
+/** Share of the budget of a day that is kept for discovery at most. */
+const MAX_LEFT_SHARE = 1 / 12;
+/** Share of the budget that discovery gets at least, as long as its yield is unknown, and later. */
 const MIN_DISCOVERY = { unsure: 0.1, sure: 0.01 };
 
 /** The budget of a crawl, and its discovery. */
@@ -191,7 +191,7 @@ export class CrawlLoop implements ServerLoop {
       this.#probes--;
       this.#start(turn);
     }
-    this.#left = Math.min(this.#left, perDay * MAX_LEFT_PART);
+    this.#left = Math.min(this.#left, perDay * MAX_LEFT_SHARE);
     if (discover) {
       this.#discovery ??= this.#discover(discover).finally(() => this.#discovery = undefined);
     }

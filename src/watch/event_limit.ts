@@ -4,7 +4,7 @@
  * @module
  */
 import { HOUR_MS } from "../core/quantities.ts";
-import { limitedEvent, limitedParts } from "../store/mod.ts";
+import { limitedEvent, limitedKeys } from "../store/mod.ts";
 import { isWatcherEvent, type WatchEvent } from "../store/events/watch_event.ts";
 
 /**
@@ -22,15 +22,15 @@ export function withEventLimit(
   return (event, isStored = false) => {
     if (isStored || isWatcherEvent(event)) return report(event, isStored);
     const { requested_as: name, host, port, at } = event;
-    const timesOf = (part: string) => {
-      const key = `${part} ${name ?? host} ${port}`;
+    const timesOf = (limited: string) => {
+      const key = `${limited} ${name ?? host} ${port}`;
       const times = reported.getOrInsertComputed(key, () => []);
       while (times.length > 0 && Math.abs(at - times[0]) >= HOUR_MS) times.shift();
       return times;
     };
-    const limited = limitedEvent(event, (part) => timesOf(part).length);
+    const limited = limitedEvent(event, (limited) => timesOf(limited).length);
     if (limited === undefined) return;
-    for (const part of limitedParts(limited)) timesOf(part).push(at);
+    for (const one of limitedKeys(limited)) timesOf(one).push(at);
     report(limited, isStored);
   };
 }

@@ -16,8 +16,8 @@ export const MIN_STOPPED = 10;
 const MIN_POLLED = 2 * MIN_STOPPED;
 /** Maximum number of canaries of a check. */
 const MAX_CANARIES = 16;
-/** Part of the canaries of a watch, and of a crawl, that must reply. */
-const REPLYING_PART = { watch: 1 / 4, crawl: 1 / 2 };
+/** Share of the canaries of a watch, and of a crawl, that must reply. */
+const REPLYING_SHARE = { watch: 1 / 4, crawl: 1 / 2 };
 /** Number of canaries that are polled every {@linkcode RECHECK_MS} while the watch is offline. */
 const RECHECKED = 4;
 /** After this number of rechecks of a crawl, 2 minutes, each further one takes twice as long to begin. */
@@ -292,8 +292,8 @@ export class WatchNetwork {
       if (pending.size === 0) this.#check = undefined;
       return;
     }
-    const part = REPLYING_PART[this.options.isCrawl ? "crawl" : "watch"];
-    if (replied.size >= Math.max(1, Math.ceil(canaries * part)) || canaries === 0) {
+    const share = REPLYING_SHARE[this.options.isCrawl ? "crawl" : "watch"];
+    if (replied.size >= Math.max(1, Math.ceil(canaries * share)) || canaries === 0) {
       return this.#goOnline();
     }
     if (pending.size > 0) return;

@@ -65,8 +65,8 @@ export interface StoredState {
 export const RECHECK_MS = 5000;
 /** Maximum time between two polls of an offline server, milliseconds. */
 export const MAX_OFFLINE_INTERVAL_MS = 3_600_000;
-/** Time between two polls of an offline server, as a part of the time since it went offline. */
-const OFFLINE_PART = 1 / 60;
+/** Time between two polls of an offline server, as a share of the time since it went offline. */
+const OFFLINE_SHARE = 1 / 60;
 /** Random part of the time between polls, as a fraction: it spreads polls over time. */
 const JITTER = 0.1;
 
@@ -358,7 +358,7 @@ export class WatchedServer {
       ? 0
       : this.row === undefined
       ? intervalMs * 2 ** Math.min(this.misses - downAfter, 20)
-      : OFFLINE_PART * offlineMs;
+      : OFFLINE_SHARE * offlineMs;
     const delayMs = this.misses === 0
       ? intervalMs
       : this.misses < downAfter

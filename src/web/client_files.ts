@@ -12,7 +12,7 @@ import chart_data from "./browser/chart_data.ts" with { type: "text" };
 import charts from "./browser/charts.ts" with { type: "text" };
 import counters from "./browser/counters.ts" with { type: "text" };
 import follow from "./browser/follow.ts" with { type: "text" };
-import fresh_parts from "./browser/fresh_parts.ts" with { type: "text" };
+import fresh_fragments from "./browser/fresh_fragments.ts" with { type: "text" };
 import hilbert from "./browser/hilbert.ts" with { type: "text" };
 import live from "./browser/live.ts" with { type: "text" };
 import map from "./browser/map.ts" with { type: "text" };
@@ -29,7 +29,7 @@ export interface ClientFile {
 
 /** The modules for browsers as TypeScript, by name. */
 const MODULES: Readonly<Record<string, string>> = {
-  ...{ chart_data, charts, counters, follow, fresh_parts, hilbert, live, map, map_scale, page },
+  ...{ chart_data, charts, counters, follow, fresh_fragments, hilbert, live, map, map_scale, page },
 };
 
 /** Builds the files. Modules lose their types, and import one another and uPlot as `.js`. */

@@ -3,7 +3,7 @@
 import { formatAddress, parseAddress } from "../../src/core/address.ts";
 import { compose } from "../../src/targets/compose.ts";
 import { parseTarget } from "../../src/targets/parse.ts";
-import { Parts } from "../../src/targets/parts.ts";
+import { Shards } from "../../src/targets/shards.ts";
 import { type Campaign, type LeaseUpdate, LIMITS } from "./campaign_processes.ts";
 import { most, type Packet, ratePlot } from "./capture.ts";
 
@@ -58,7 +58,7 @@ function outsideLeases({ plan, updates, sources }: Campaign, packets: readonly P
   const target = parseTarget(plan.range);
   if ("name" in target) throw new TypeError(plan.range);
   const none = { never: [], private: [], chosen: [] };
-  const parts = new Parts(compose([target], none), plan.parts, 3);
+  const parts = new Shards(compose([target], none), plan.parts, 3);
   const byPart = Map.groupBy(updates, ({ part }) => part);
   const isHeld = (part: number, source: number, at: number) => {
     const own = byPart.get(part) ?? [];

@@ -32,7 +32,7 @@ import { newState, type ScanState } from "../../src/scan/setup/scan_state.ts";
 import type { Sink } from "../../src/sinks/sink.ts";
 import type { Mark } from "../../src/sweep/mark_history.ts";
 import { compose } from "../../src/targets/compose.ts";
-import { Parts } from "../../src/targets/parts.ts";
+import { Shards } from "../../src/targets/shards.ts";
 import type { Range } from "../../src/targets/ranges.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import { FakeStreams, type StreamFaults } from "../../src/testing/fake_streams.ts";
@@ -209,7 +209,7 @@ export async function scanFleet(setting: Setting): Promise<Result> {
     clock: network,
     signal: new AbortController().signal,
     ...setting,
-    addresses: new Parts(compose([inclusion], exclusions), count, 5).cut(index),
+    addresses: new Shards(compose([inclusion], exclusions), count, 5).cut(index),
     state,
   });
   const end = await network.run(runSetup(options));

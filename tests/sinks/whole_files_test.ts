@@ -24,7 +24,7 @@ test("a whole file replaces the old content when it is complete", async (folder)
   for (const old of [undefined, "old"]) {
     if (old !== undefined) await Deno.writeTextFile(path, old);
     const whole = (await beginWholeFile(path))!;
-    await Deno.writeTextFile(whole.part, "half");
+    await Deno.writeTextFile(whole.partialPath, "half");
     assertEquals(namesIn(folder), old === undefined ? ["a.csv.part"] : ["a.csv", "a.csv.part"]);
     if (old !== undefined) assertEquals(await Deno.readTextFile(path), old);
     await whole.discard();

@@ -3,7 +3,7 @@ import fc from "npm:fast-check@4.10.2";
 import type { Address } from "../../src/core/address.ts";
 import { compose, segmentsOf } from "../../src/targets/compose.ts";
 import { densityOf } from "../../src/targets/density.ts";
-import { networkOf } from "../../src/targets/parts.ts";
+import { networkOf } from "../../src/targets/shards.ts";
 
 const inclusions = fc.array(
   fc.record({

@@ -1,6 +1,6 @@
 /**
  * Tests the files that pages load: src/web/client_files.ts, src/web/browser/charts.ts,
- * src/web/browser/follow.ts, src/web/browser/fresh_parts.ts, src/web/browser/live.ts,
+ * src/web/browser/follow.ts, src/web/browser/fresh_fragments.ts, src/web/browser/live.ts,
  * src/web/browser/map.ts, src/web/browser/page.ts.
  */
 import { assert, assertEquals } from "@std/assert";

@@ -67,6 +67,6 @@ export async function writeCrawlFile(
 ): Promise<void> {
   const discovery = batches.map(({ probes, found }) => [probes, found]);
   const text = `${JSON.stringify({ crawl: VERSION, discovery })}\n`;
-  const part = `${path}.${crypto.randomUUID()}.part`; // another crawl of the database may write too
-  await replaceFile(disk, path, new TextEncoder().encode(text), part);
+  const partialPath = `${path}.${crypto.randomUUID()}.part`; // another crawl of the database may write too
+  await replaceFile(disk, path, new TextEncoder().encode(text), partialPath);
 }

@@ -24,8 +24,8 @@ import { formatHost } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { RowObserver } from "../outputs/row_observer.ts";
 
-/** Part of the budget of a day for which a pass of discovery waits, unless it needs less. */
-const PASS_PART = 1 / 24;
+/** Share of the budget of a day for which a pass of discovery waits, unless it needs less. */
+const PASS_SHARE = 1 / 24;
 
 export interface RunCrawlOptions {
   /** Ends the crawl. */
@@ -70,7 +70,7 @@ export async function runPreparedCrawl(
   const throttle = limits && throttleOf(limits);
   let controls: ScanControls | undefined;
   const rounds = new DiscoveryRounds({
-    ...{ recentYield, clock, signal, minProbes: perDay * PASS_PART, onPass: save },
+    ...{ recentYield, clock, signal, minProbes: perDay * PASS_SHARE, onPass: save },
     report: (line) => warn(`blocksweep: ${line}`),
     run: async (beforePass) => {
       const { scan, writes } = await prepareRound(crawl, crawl.ranges, polls);

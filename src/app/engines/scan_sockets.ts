@@ -244,8 +244,8 @@ export interface DescriptorNeeds {
   readonly files: number;
 }
 
-/** The least part of scarce descriptors that queries of servers get. */
-const QUERIED_PART = 0.4;
+/** The least share of scarce descriptors that queries of servers get. */
+const QUERIED_SHARE = 0.4;
 
 /** Number of descriptors of connections on which servers are queried, and of those that wait for a query. */
 function queryDescriptors(connections: number): number {
@@ -268,7 +268,7 @@ export function divide(
   const free = left - Math.min(SPARE_DESCRIPTORS, left >> 1);
   const needed = queryDescriptors(connections) + pendingProbes;
   if (free >= needed) return { connections, pendingProbes, exclusiveSockets: Infinity };
-  const forQueries = Math.max(QUERIED_PART * free, free - pendingProbes);
+  const forQueries = Math.max(QUERIED_SHARE * free, free - pendingProbes);
   const queried = Math.max(1, Math.min(connections, Math.floor(forQueries / 5 * 4)));
   const pending = Math.max(1, Math.min(pendingProbes, free - queryDescriptors(queried)));
   const rest = left - files - queryDescriptors(queried) - pending;

@@ -91,13 +91,13 @@ export function encodeResponse(response: HttpResponse, framing: Framing): Uint8A
   return bytes;
 }
 
-/** Encodes a part of a stream as a chunk (RFC 9112, 7.1). */
-export function encodeChunk(part: Uint8Array): Uint8Array {
-  const size = new TextEncoder().encode(`${part.length.toString(16)}\r\n`);
-  const chunk = new Uint8Array(size.length + part.length + 2);
+/** Encodes bytes of a stream as a chunk (RFC 9112, 7.1). */
+export function encodeChunk(bytes: Uint8Array): Uint8Array {
+  const size = new TextEncoder().encode(`${bytes.length.toString(16)}\r\n`);
+  const chunk = new Uint8Array(size.length + bytes.length + 2);
   chunk.set(size);
-  chunk.set(part, size.length);
-  chunk.set([13, 10], size.length + part.length);
+  chunk.set(bytes, size.length);
+  chunk.set([13, 10], size.length + bytes.length);
   return chunk;
 }
 

@@ -26,8 +26,8 @@ import { type RequestLimits, RequestReader } from "./request_reader.ts";
 export const MAX_CONNECTIONS = 32;
 /** How long a request may take to arrive, and a response to be read, milliseconds. */
 export const REQUEST_MS = 10_000;
-/** How long the client may take to read a part of a stream, milliseconds. */
-const PART_MS = 60_000;
+/** How long the client may take to read a chunk of a stream, milliseconds. */
+const CHUNK_MS = 60_000;
 /** How long the client has to close its end after the last response, milliseconds. */
 const LINGER_MS = 1000;
 /** At the maximum, a new connection replaces the one idle the longest if that is longer than this, milliseconds. */
@@ -123,7 +123,7 @@ export class HttpServer implements AsyncDisposable {
     if (isFull && !this.#closeIdlest(OLD_MS)) return conn.close();
     const open = { since: now, ended: new AbortController(), streams: false };
     this.#open.set(conn, open);
-    conn.setNoDelay(); // parts of a stream are not held back
+    conn.setNoDelay(); // chunks of a stream are not held back
     const serving = this.#serve(conn, open).finally(() => {
       this.#close(conn);
       this.#serving.delete(serving);
@@ -218,16 +218,16 @@ export class HttpServer implements AsyncDisposable {
     void drain(conn, LIMITS.maxHead).catch(() => {}).then(() => this.#close(conn));
     const { signal } = open.ended;
     try {
-      for await (const part of stream(signal)) {
+      for await (const chunk of stream(signal)) {
         if (signal.aborted) return;
-        if (part.length === 0) continue;
-        const bytes = isChunked ? encodeChunk(part) : part;
-        if (!await this.#within(PART_MS, writeAll(conn, bytes))) return this.#close(conn);
+        if (chunk.length === 0) continue;
+        const bytes = isChunked ? encodeChunk(chunk) : chunk;
+        if (!await this.#within(CHUNK_MS, writeAll(conn, bytes))) return this.#close(conn);
       }
     } catch {
       return this.#close(conn); // without the last chunk, the client notices that the body is not whole
     }
-    if (isChunked) await this.#within(PART_MS, writeAll(conn, LAST_CHUNK));
+    if (isChunked) await this.#within(CHUNK_MS, writeAll(conn, LAST_CHUNK));
   }
 
   /** Whether the requested host is allowed: a server on loopback accepts only loopback names. */

@@ -45,8 +45,8 @@ function databaseFailures(databases: readonly Pick<WrittenDatabase, "failing">[]
 /** The poll loop runs once a second. After this time without a run it is stalled, milliseconds. */
 const STALLED_MS = 10_000;
 
-/** The parts of a watch that may fail. */
-export interface WatchParts {
+/** What may fail in a watch. */
+export interface WatchHealthSources {
   readonly counts: WatchCounts;
   /** Whether the sockets failed and are not open again. */
   readonly sockets: { readonly failing: boolean };
@@ -58,7 +58,10 @@ export interface WatchParts {
  *
  * @param now The current time, milliseconds of the clock.
  */
-export function watchHealth({ counts, sockets, databases }: WatchParts, now: number): Health {
+export function watchHealth(
+  { counts, sockets, databases }: WatchHealthSources,
+  now: number,
+): Health {
   const { loopAt, polls, replied, events } = counts;
   const failures = databaseFailures(databases);
   if (sockets.failing) failures.push("no socket is open");

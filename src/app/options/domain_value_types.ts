@@ -26,7 +26,7 @@ import type { ChosenColumn } from "../../sinks/foreign/mod.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
 import { parsePorts, type WrittenPorts, writtenPorts } from "../../targets/ports.ts";
 import type { Range } from "../../targets/ranges.ts";
-import { parseShard, type Shard } from "../../targets/parts.ts";
+import { parseShard, type Shard } from "../../targets/shards.ts";
 import {
   parseTime,
   splitList,

@@ -57,7 +57,7 @@ export async function openOutputs(
     if (whole === undefined) return await openFile(path, format, append, wait);
     wholeFiles.push(whole);
     opening.defer(() => whole.discard()); // unless all are opened
-    return await openFile(whole.part, format, append, wait);
+    return await openFile(whole.partialPath, format, append, wait);
   });
   const opened = plans.map((plan) => files.get(plan));
   for (const { output, length } of files.values()) await output.truncate(length);

@@ -16,7 +16,7 @@ import {
 import type { Mark } from "../../sweep/mod.ts";
 import { systemDisk } from "../../sinks/file_operations.ts";
 import type { GivenOptions, OptionForm } from "../options/given_options.ts";
-import { parseShard } from "../../targets/parts.ts";
+import { parseShard } from "../../targets/shards.ts";
 import { type Configuration, fullPath, parseConfiguration } from "./scan_configuration.ts";
 import { userPath } from "../environment.ts";
 import type { Passes, Plan } from "../targets/scan_plan.ts";
@@ -83,13 +83,13 @@ function checkIdentity(
   { scanId, seed, shard }: Checkpoint,
   path: string,
 ): void {
-  const [part = "1/1"] = given.get("shard") ?? [];
+  const [shardText = "1/1"] = given.get("shard") ?? [];
   const [ordered] = given.get("seed") ?? [];
-  const there = parseShard(part);
+  const there = parseShard(shardText);
   const both = [
     ["scanId", scanId, id],
     ["seed", seed === null ? undefined : String(seed), ordered],
-    ["shard", shard, there === undefined ? part : `${there.index}/${there.count}`],
+    ["shard", shard, there === undefined ? shardText : `${there.index}/${there.count}`],
   ];
   for (const [name, here, there] of both) {
     if (here === there) continue;

@@ -23,7 +23,7 @@ import {
   withTabSpans,
 } from "../../targets/parse.ts";
 import { RangeBudget } from "../../targets/octet_ranges.ts";
-import { Parts, type Shard } from "../../targets/parts.ts";
+import { type Shard, Shards } from "../../targets/shards.ts";
 import { type Range, rangeOfOne, unmapped } from "../../targets/ranges.ts";
 import { type NamedService, requestText } from "../../targets/srv.ts";
 import {
@@ -242,21 +242,21 @@ export function shardOf(
   isAdaptive: boolean,
 ): NamedTargets {
   if (count === 1) return named;
-  const parts = isAdaptive
-    ? Parts.forDiscovery(named.targets, count, seed!)
-    : new Parts(named.targets, count, seed);
-  if (index > parts.networks) {
-    const networks = countOf(parts.networks, "network");
+  const shards = isAdaptive
+    ? Shards.forDiscovery(named.targets, count, seed!)
+    : new Shards(named.targets, count, seed);
+  if (index > shards.networks) {
+    const networks = countOf(shards.networks, "network");
     const size = isAdaptive ? "/20" : "/24, IPv6: /48";
     throw new InputError(
       `Cannot use --shard ${index}/${count}: the targets are in ${networks} (${size}), and ` +
         "a network is not divided",
     );
   }
-  const isIn = ({ address }: Endpoint) => parts.indexOf(address) === index;
+  const isIn = ({ address }: Endpoint) => shards.indexOf(address) === index;
   return {
     ...named,
-    targets: parts.cut(index),
+    targets: shards.cut(index),
     first: named.first.filter(isIn),
     known: named.known.filter(({ endpoint }) => isIn(endpoint)),
   };

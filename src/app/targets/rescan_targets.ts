@@ -28,7 +28,7 @@ import { namesIn } from "../../targets/requested_names.ts";
 import type { NamedService } from "../../targets/srv.ts";
 import { brokenCellReporter } from "../databases/broken_cells.ts";
 import { namedLocation } from "../databases/select_servers.ts";
-import type { Shard } from "../../targets/parts.ts";
+import type { Shard } from "../../targets/shards.ts";
 import { readServerRows } from "./servers_in_files.ts";
 
 /** A known server of a database. */

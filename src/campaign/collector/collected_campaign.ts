@@ -22,7 +22,7 @@ import { type Address, type Endpoint, parseAddress } from "../../core/address.ts
 import { parseJson } from "../../core/checked_values.ts";
 import { InputError } from "../../core/errors.ts";
 import { parseTarget } from "../../targets/parse.ts";
-import { Parts } from "../../targets/parts.ts";
+import { Shards } from "../../targets/shards.ts";
 import type { Range } from "../../targets/ranges.ts";
 import { type PartCoverage, partCoverage } from "../results.ts";
 import type { Spec } from "../spec.ts";
@@ -46,7 +46,7 @@ export class CollectedCampaign implements SubmittedCampaign {
   /** What its scan queries. */
   readonly scope: InterviewScope;
   readonly #options: CoverageOptions;
-  readonly #parts: Parts;
+  readonly #shards: Shards;
   readonly #whole: ScanCoverage;
 
   /**
@@ -80,13 +80,13 @@ export class CollectedCampaign implements SubmittedCampaign {
       addresses: addressesOf(found, named.targets, []),
     };
     this.#options = scanSelection(choice, named);
-    this.#parts = new Parts(named.targets, spec.parts, choice.order.seed);
+    this.#shards = new Shards(named.targets, spec.parts, choice.order.seed);
     this.#whole = coverageOf(this.#options);
   }
 
   /** The part that probes an endpoint; `undefined`: the endpoint is no target. */
   partOf({ address, port }: Endpoint): number | undefined {
-    return this.#whole.includes(address, port, []) ? this.#parts.indexOf(address) : undefined;
+    return this.#whole.includes(address, port, []) ? this.#shards.indexOf(address) : undefined;
   }
 
   /** The value of `requested_as` in the row of an endpoint. */
@@ -110,7 +110,7 @@ export class CollectedCampaign implements SubmittedCampaign {
     return {
       ranges: this.#whole.ranges,
       includes: (address, port, protocols) => {
-        const part = this.#parts.indexOf(address);
+        const part = this.#shards.indexOf(address);
         const coverage = part === undefined ? undefined : byPart.get(part);
         return coverage?.includes(address, port, protocols) ?? false;
       },

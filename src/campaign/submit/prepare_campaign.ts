@@ -27,7 +27,7 @@ import type { Network } from "../../net/mod.ts";
 import { type ScanSelection, START } from "../../scan/mod.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Targets } from "../../targets/compose.ts";
-import { Parts } from "../../targets/parts.ts";
+import { Shards } from "../../targets/shards.ts";
 import { defaultParts, type DividedScan, type Spec, specOf } from "../spec.ts";
 
 export type SubmitOptions = OptionsOf<"campaign submit">;
@@ -112,7 +112,7 @@ function specAt(
 function dividedScan(options: SubmitOptions, choice: ScanChoice, named: NamedTargets) {
   const { targets } = named;
   const { seed } = choice.order;
-  const { networks } = new Parts(targets, 1, seed);
+  const { networks } = new Shards(targets, 1, seed);
   const selection = scanSelection(choice, named);
   const limits = scanLimits(options, targets, choice);
   const { rates: { rate, ...caps } } = limits;
@@ -132,6 +132,6 @@ function dividedScan(options: SubmitOptions, choice: ScanChoice, named: NamedTar
     selection,
     limits,
     plan: planOf(targets, 1),
-    firstPart: planOf(new Parts(targets, parts, seed).cut(1), maxRunning),
+    firstPart: planOf(new Shards(targets, parts, seed).cut(1), maxRunning),
   };
 }

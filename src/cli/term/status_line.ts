@@ -9,8 +9,8 @@ import { foundIn, type ScanProgress } from "../../app/scan/mod.ts";
 import type { DurationLimit } from "../../app/targets/mod.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
 
-/** A part of a line. In a narrow terminal the part with the highest rank is left out first. */
-export type LinePart = readonly [rank: number, text: string];
+/** An item of a line. In a narrow terminal the item with the highest rank is left out first. */
+export type LineItem = readonly [rank: number, text: string];
 
 /**
  * The text of the status line. Parts that do not fit the columns are left out, least important
@@ -24,11 +24,11 @@ export function statusLine(
 ): string {
   const { tcp } = state;
   const limit = limitText(state, limitedBy);
-  const parts: LinePart[] = [
+  const items: LineItem[] = [
     [6, shortTime(elapsed)],
     [0, `${(100 * share).toFixed(1)}%${state.adaptive === undefined ? "" : " of budget"}`],
     [1, `ETA ${shortTime(left)}`],
-    ...passParts(state, 8),
+    ...passItems(state, 8),
     [7, `${withCommas(state.sent + tcp.sent)} sent`],
     [3, `${withCommas(Math.round(rate))}/s`],
     ...(limit === "" ? [] : [[10, limit] as const]),
@@ -37,7 +37,7 @@ export function statusLine(
       ? []
       : [[5, `${countOf(state.inspecting, "interview")} pending`] as const]),
     ...state.adaptive !== undefined
-      ? adaptiveParts(state.adaptive)
+      ? adaptiveItems(state.adaptive)
       : hitRate === undefined
       ? []
       : [[4, `hit rate ${digits(100 * hitRate)}%`] as const],
@@ -47,7 +47,7 @@ export function statusLine(
       : [[11, `${withCommas(state.noStatus)} without status`] as const]),
     ...(state.lost === 0 ? [] : [[3, `${withCommas(state.lost)} lost`] as const]),
   ];
-  return fitParts(parts, columns);
+  return fitItems(items, columns);
 }
 
 /** The figures of the status line, for messages as JSON. */
@@ -76,8 +76,8 @@ export function countFigures(state: ScanState): Record<string, number> {
   };
 }
 
-/** The parts of the status line: servers per million probes now, and the estimated number of servers. */
-export function adaptiveParts({ spent, recentYield, estimates }: AdaptiveReport): LinePart[] {
+/** The items of the status line: servers per million probes now, and the estimated number of servers. */
+export function adaptiveItems({ spent, recentYield, estimates }: AdaptiveReport): LineItem[] {
   if (spent === 0) return [];
   const sum = (of: "found" | "total") =>
     withCommas(Math.round(estimates.reduce((all, { estimate }) => all + estimate[of], 0)));
@@ -94,7 +94,7 @@ export function adaptiveParts({ spent, recentYield, estimates }: AdaptiveReport)
  *
  * @param rank The rank of the pass over UDP; that of the pass over TCP is the next.
  */
-export function passParts({ pass, passes, tcp, adaptive }: ScanState, rank: number): LinePart[] {
+export function passItems({ pass, passes, tcp, adaptive }: ScanState, rank: number): LineItem[] {
   if (adaptive !== undefined) return [[rank, `pass ${Math.max(pass, tcp.pass)}`]];
   return [
     ...(passes > 0 ? [[rank, `pass ${pass}/${passes}`] as const] : []),
@@ -102,9 +102,9 @@ export function passParts({ pass, passes, tcp, adaptive }: ScanState, rank: numb
   ];
 }
 
-export function fitParts(parts: readonly LinePart[], columns: number): string {
-  const fitting = [...parts];
-  const text = () => fitting.map(([, part]) => part).join("  ");
+export function fitItems(items: readonly LineItem[], columns: number): string {
+  const fitting = [...items];
+  const text = () => fitting.map(([, item]) => item).join("  ");
   while (fitting.length > 1 && text().length > columns) {
     const least = Math.max(...fitting.map(([rank]) => rank));
     fitting.splice(fitting.findIndex(([rank]) => rank === least), 1);

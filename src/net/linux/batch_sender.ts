@@ -31,7 +31,7 @@ const WAIT_MS = 1;
 const DOWN_MS = 100;
 
 /** The parts of a {@linkcode BatchSender}, which their owner closes after it. */
-export interface BatchSenderParts {
+export interface BatchSenderDependencies {
   readonly libc: Libc;
   /** An eventfd that ends all waits when the socket is being closed. */
   readonly closing: number;
@@ -54,7 +54,7 @@ export class BatchSender {
   /** The last batch that the system did not accept at once, while it is being sent. */
   #last: Promise<number> | undefined;
 
-  constructor(private readonly parts: BatchSenderParts) {}
+  constructor(private readonly dependencies: BatchSenderDependencies) {}
 
   /**
    * Sends a whole batch on this thread, after all earlier ones: sockets may share a ring, which contains
@@ -93,7 +93,7 @@ export class BatchSender {
   }
 
   #flush(batch: PreparedBatch, signal?: AbortSignal): number | Promise<number> {
-    const { gate } = this.parts;
+    const { gate } = this.dependencies;
     if (this.#closed) return 0;
     if (gate?.isOpen() === false) {
       gate.keptBack += batch.count;
@@ -111,7 +111,7 @@ export class BatchSender {
    * @returns Number of datagrams that the system accepted; the negative error number if none.
    */
   #transmit(batch: PreparedBatch, from: number): number {
-    const { transmit, gate } = this.parts;
+    const { transmit, gate } = this.dependencies;
     if (gate === undefined) return transmit(batch, from);
     for (let at = from; at < batch.count; at++) {
       if (at > from && !gate.isOpen()) return at - from;
@@ -129,7 +129,7 @@ export class BatchSender {
     if (this.#closed) return 0;
     this.#busy++;
     try {
-      return await this.parts.thread!.send(job, this.parts.errors, signal);
+      return await this.dependencies.thread!.send(job, this.dependencies.errors, signal);
     } finally {
       this.#release();
     }
@@ -150,7 +150,7 @@ export class BatchSender {
   }
 
   async #sendFrom(batch: PreparedBatch, from: number, signal?: AbortSignal): Promise<number> {
-    const { errors, gate } = this.parts;
+    const { errors, gate } = this.dependencies;
     let sent = from;
     let waits = 0;
     for (let at = from; at < batch.count && !this.#closed;) {
@@ -183,7 +183,7 @@ export class BatchSender {
    * Waits for an interface that is down or full; rejects when it is gone. No datagram is dropped.
    */
   async #waitForInterface(errno: number, signal?: AbortSignal): Promise<void> {
-    const { errors } = this.parts;
+    const { errors } = this.dependencies;
     const canReturn = errno === ENETDOWN || isFull(errno);
     if (!canReturn || signal?.aborted) throw interfaceError(errno);
     countError(errors.waits, errno);
@@ -195,7 +195,7 @@ export class BatchSender {
    * The queue of a network card does not report it, so other errors wait the full time.
    */
   async wait(errno: number, socket: number): Promise<void> {
-    countError(this.parts.errors.waits, errno);
+    countError(this.dependencies.errors.waits, errno);
     const wait = errno === EAGAIN
       ? this.#sleep(socket, POLLOUT, WAIT_MS)
       : this.#sleep(-1, 0, WAIT_MS);
@@ -205,14 +205,14 @@ export class BatchSender {
   }
 
   #sleep(socket: number, events: number, ms: number): Promise<number> {
-    const { libc, closing } = this.parts;
+    const { libc, closing } = this.dependencies;
     return libc.call.poll(Int32Array.of(socket, events, closing, POLLIN), 2n, ms);
   }
 
   /** Stops sending, and resolves when no send is pending. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#busy > 0) this.parts.thread?.cancelWaits();
+    if (this.#busy > 0) this.dependencies.thread?.cancelWaits();
     if (this.#busy > 0) await new Promise<void>((resolve) => this.#idle = resolve);
   }
 }

@@ -126,7 +126,7 @@ async function testSender(sender: FrameSender): Promise<void> {
 type SenderOpener = (thread?: SendThread, gate?: SendGate) => FrameSender;
 
 /** What sockets are opened with. */
-interface OpeningParts {
+interface OpeningDependencies {
   readonly uplink: Uplink;
   readonly route: FrameRoute;
   readonly open: SenderOpener;
@@ -138,7 +138,7 @@ interface OpeningParts {
  * the same gate.
  */
 function socketOpeners(
-  { uplink, route, open, openPlain }: OpeningParts,
+  { uplink, route, open, openPlain }: OpeningDependencies,
 ): Pick<FrameEngine, "open" | "openPorts"> {
   const senders = new Map<SendThread | undefined, FrameSender>();
   /** Opens a socket with the sender of a thread. */

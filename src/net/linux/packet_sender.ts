@@ -73,8 +73,8 @@ export class PacketSender implements FrameSender {
       libc[Symbol.dispose]();
       throw error;
     }
-    const parts = { libc, closing: this.#closing, thread, errors: this.errors, gate };
-    this.#sender = new BatchSender({ ...parts, transmit: sendMessages(libc) });
+    const dependencies = { libc, closing: this.#closing, thread, errors: this.errors, gate };
+    this.#sender = new BatchSender({ ...dependencies, transmit: sendMessages(libc) });
     thread?.holdFrames(this.#socket);
   }
 

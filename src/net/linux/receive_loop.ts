@@ -38,7 +38,7 @@ export interface Arrivals {
 }
 
 /** The parts of a {@linkcode ReceiveLoop}, which their owner closes after it. */
-export interface ReceiveLoopParts {
+export interface ReceiveLoopDependencies {
   readonly libc: Libc;
   /** The descriptor to poll. */
   readonly socket: number;
@@ -65,8 +65,8 @@ export class ReceiveLoop {
   readonly #drain: ReceiveDrain;
 
   /** Creates a loop from its parts. Nothing is received before {@linkcode listen}. */
-  constructor(private readonly parts: ReceiveLoopParts) {
-    this.#drain = new ReceiveDrain(parts.most);
+  constructor(private readonly dependencies: ReceiveLoopDependencies) {
+    this.#drain = new ReceiveDrain(dependencies.most);
   }
 
   /**
@@ -101,7 +101,7 @@ export class ReceiveLoop {
 
   /** Polls until something arrives, the socket is being closed, or receiving has failed. */
   async #poll(): Promise<void> {
-    const { libc, socket, closing, arrivals } = this.parts;
+    const { libc, socket, closing, arrivals } = this.dependencies;
     const wanted = new Int32Array(4);
     wanted[0] = socket;
     wanted[1] = POLLIN; // `events` is in the low half of the word, `revents` in the high half
@@ -123,14 +123,14 @@ export class ReceiveLoop {
   }
 
   #wake(): void {
-    this.parts.libc.call.eventfd_write(this.parts.closing, 1n);
+    this.dependencies.libc.call.eventfd_write(this.dependencies.closing, 1n);
     this.#endPause();
   }
 
   /** Delivers what has arrived, at most `times` times. */
   #deliver(times: number): void {
     if (!this.#isListening || this.#failure !== undefined) return;
-    const { arrivals } = this.parts;
+    const { arrivals } = this.dependencies;
     try {
       for (let left = times; left > 0 && !this.#isClosed; left--) {
         if (this.#capacity?.() !== undefined) return;

@@ -40,10 +40,10 @@ export class XdpSender implements FrameSender {
     const libc = this.#libc;
     this.#closing = libc.call.eventfd(0, EFD_CLOEXEC);
     if (this.#closing < 0) throw failure(libc, "open an event");
-    const parts = { libc, closing: this.#closing, thread, errors: this.errors, gate };
+    const dependencies = { libc, closing: this.#closing, thread, errors: this.errors, gate };
     const ring = thread === undefined ? new XdpRing(libc, socket.map) : undefined;
     const transmit: XdpRing["transmit"] = (batch, from) => ring!.transmit(batch, from);
-    this.#sender = new BatchSender({ ...parts, transmit });
+    this.#sender = new BatchSender({ ...dependencies, transmit });
     thread?.holdFrames(socket.map.socket);
   }
 

@@ -112,9 +112,9 @@ function isEmpty({ version: _, flags, ...chunks }: SqpReply): boolean {
  * Requests a challenge, then a chunk with it. A resent request may bring a second challenge, and
  * the server then rejects the first one. The query is therefore repeated with the latest challenge.
  *
- * @param acceptPart Whether an incomplete reply is returned when its other packets do not arrive.
+ * @param acceptPartial Whether an incomplete reply is returned when its other packets do not arrive.
  */
-function* requestChunk(chunk: number, acceptPart: boolean): Exchange<SqpReply> {
+function* requestChunk(chunk: number, acceptPartial: boolean): Exchange<SqpReply> {
   let challenge = yield* request(encodeChallengeRequest(), decodeSqpChallenge, { resend: true });
   for (let shown = 1;; shown++) {
     const packets: SqpPacket[] = [];
@@ -129,7 +129,7 @@ function* requestChunk(chunk: number, acceptPart: boolean): Exchange<SqpReply> {
       if (newest === true) return decodeReply(packets, chunk);
       challenge = newest;
     } catch (error) {
-      if (!(error instanceof NoReply && acceptPart && packets.length > 0)) throw error;
+      if (!(error instanceof NoReply && acceptPartial && packets.length > 0)) throw error;
       return decodeReply(packets, chunk);
     }
   }

@@ -50,8 +50,8 @@ export interface PlannedSweep {
   endPlanned(): void;
 }
 
-/** The parts of the scan that the adaptive sweep uses, apart from the tables. */
-export interface AdaptiveSweepParts {
+/** The objects of the scan that the adaptive sweep uses, apart from the tables. */
+export interface AdaptiveSweepDependencies {
   readonly udp: PlannedSweep;
   readonly tcp: PlannedSweep;
   /** The queue of servers to interview. */
@@ -65,7 +65,7 @@ export class AdaptiveSweep {
   readonly #adaptive: AdaptiveScan;
   readonly #options: ScanSetup;
   readonly #tables: Pick<ScanTables, "stop">;
-  readonly #parts: AdaptiveSweepParts;
+  readonly #dependencies: AdaptiveSweepDependencies;
   readonly #report: AdaptiveReport;
   readonly #endsAt: number;
   /** When the scan would have begun if it had run without interruptions. */
@@ -76,12 +76,12 @@ export class AdaptiveSweep {
     adaptive: AdaptiveScan,
     options: ScanSetup,
     tables: Pick<ScanTables, "stop">,
-    parts: AdaptiveSweepParts,
+    dependencies: AdaptiveSweepDependencies,
   ) {
     this.#adaptive = adaptive;
     this.#options = options;
     this.#tables = tables;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     const { budget, earlier, discovery: { evenSweep } } = adaptive;
     const { clock, state } = options.io;
     this.#begunAt = clock.now() - (earlier.at(-1)?.elapsedMs ?? 0);
@@ -107,8 +107,8 @@ export class AdaptiveSweep {
     try {
       return await this.#runPasses();
     } finally {
-      this.#parts.udp.endPlanned();
-      this.#parts.tcp.endPlanned();
+      this.#dependencies.udp.endPlanned();
+      this.#dependencies.tcp.endPlanned();
     }
   }
 
@@ -136,7 +136,7 @@ export class AdaptiveSweep {
       isFirst = false;
       await this.#probe(pass);
       if (signal.aborted) break;
-      const found = this.#parts.found.take();
+      const found = this.#dependencies.found.take();
       const { number, digest } = pass;
       const elapsedMs = Math.round(clock.now() - this.#begunAt);
       const line = formatPassRecord({ pass: number, input, digest, found, elapsedMs });
@@ -196,7 +196,7 @@ export class AdaptiveSweep {
   async #interviewWithoutRow(): Promise<void> {
     const { earlier, protocols } = this.#adaptive;
     const { targets: { responders, protocols: all }, io: { clock } } = this.#options;
-    const { sightings } = this.#parts;
+    const { sightings } = this.#dependencies;
     const { sweepSignal: signal } = this.#tables.stop;
     const written = new Set([...responders].map(endpointKey));
     for (const { found } of earlier) {
@@ -228,7 +228,7 @@ export class AdaptiveSweep {
     // a late reply in the open pass may be from an earlier one
     const isProbed = (i: number, { address, port }: Endpoint) =>
       spaces[i].has({ address, port }) || discovery.wasProbed(i, address, port);
-    this.#parts.found.addWritten(
+    this.#dependencies.found.addWritten(
       fresh,
       (endpoint) => protocols.find((_, i) => isProbed(i, endpoint))?.name,
     );
@@ -255,7 +255,11 @@ export class AdaptiveSweep {
         )
       );
       if (own.length === 0) return;
-      await this.#parts[transport].runPlanned(own.map(({ pass }) => pass), number + 1, waitMs);
+      await this.#dependencies[transport].runPlanned(
+        own.map(({ pass }) => pass),
+        number + 1,
+        waitMs,
+      );
     }));
   }
 
@@ -267,7 +271,7 @@ export class AdaptiveSweep {
       const estimate = discovery.estimate(i);
       return estimate === undefined ? [] : [{ protocol: name, estimate }];
     });
-    const { ended } = this.#parts.found;
+    const { ended } = this.#dependencies.found;
     Object.assign(this.#report, { spent, found, recentYield, estimates, ...ended });
     this.#options.io.state.visited = spent;
   }

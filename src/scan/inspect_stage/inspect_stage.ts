@@ -25,17 +25,17 @@ import type { LossAndRate } from "../tables/loss_and_rate.ts";
 import type { QueryResult, Witness } from "../tables/witnesses.ts";
 import type { WriteStage } from "../rows/write_stage.ts";
 import {
+  type InterviewDependencies,
   interviewOptions,
   type InterviewOptionsOf,
-  type InterviewParts,
 } from "./interview_options.ts";
 import { ServerRows } from "./server_rows.ts";
 import type { KnownSubject, Sighted, SightingQueue, Subject } from "./sighting_queue.ts";
 import { omit, reasonToSkip } from "./skipped_sightings.ts";
 import { UnprovedBudget } from "./unproved_budget.ts";
 
-/** The parts of the scan that this stage uses, apart from the tables. */
-export interface InspectStageParts extends InterviewParts {
+/** The objects of the scan that this stage uses, apart from the tables. */
+export interface InspectStageDependencies extends InterviewDependencies {
   readonly sightings: SightingQueue;
   readonly rows: WriteStage;
   /** Collects the servers that an adaptive scan finds. Default: nothing does. */
@@ -54,7 +54,7 @@ type WithoutRow = "nothing" | "cut" | "short";
 export class InspectStage {
   readonly #options: ScanSetup;
   readonly #tables: ScanTables;
-  readonly #parts: InspectStageParts;
+  readonly #dependencies: InspectStageDependencies;
   readonly #pool: InspectionPool;
   readonly #serverRows: ServerRows;
   readonly #optionsFor: InterviewOptionsOf;
@@ -62,16 +62,21 @@ export class InspectStage {
   readonly #budget: UnprovedBudget;
 
   /** Creates the stage; no interview runs yet. */
-  constructor(options: ScanSetup, tables: ScanTables, parts: InspectStageParts) {
+  constructor(options: ScanSetup, tables: ScanTables, dependencies: InspectStageDependencies) {
     const { limits: { concurrency, rates } } = options;
     this.#options = options;
     this.#tables = tables;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     const atOnce = interviewsAtOnce(rates.hostRate);
     const onError = (error: Error) => tables.stop.fail(error);
     this.#pool = new InspectionPool(concurrency, onError, atOnce);
-    this.#serverRows = new ServerRows(options, tables.stop, tables.network, parts.lossAndRate);
-    this.#optionsFor = interviewOptions(options, tables, parts);
+    this.#serverRows = new ServerRows(
+      options,
+      tables.stop,
+      tables.network,
+      dependencies.lossAndRate,
+    );
+    this.#optionsFor = interviewOptions(options, tables, dependencies);
     this.#budget = new UnprovedBudget(atOnce);
   }
 
@@ -79,7 +84,7 @@ export class InspectStage {
    * Takes servers from the queue until the queue is closed, and passes rows to the write stage.
    */
   async run(): Promise<void> {
-    const { sightings, rows } = this.#parts;
+    const { sightings, rows } = this.#dependencies;
     while (await sightings.arrival()) {
       for (let one = sightings.take(); one !== undefined; one = sightings.take()) {
         try {
@@ -98,7 +103,7 @@ export class InspectStage {
    * use up the time budgets of their addresses.
    */
   async drain(): Promise<void> {
-    const { sightings } = this.#parts;
+    const { sightings } = this.#dependencies;
     this.#budget.sweepEnded(this.#options.io.clock.now());
     await sightings.idle();
     sightings.close();
@@ -106,7 +111,7 @@ export class InspectStage {
 
   /** Builds the row at once if no query is needed; otherwise adds an interview to the pool. */
   #begin(subject: Subject): void {
-    const { sightings, rows } = this.#parts;
+    const { sightings, rows } = this.#dependencies;
     const isKnown = "plan" in subject;
     if (!isKnown && this.#needsNoQuery(subject)) return sightings.finish(subject);
     const { endpoint: { address } } = isKnown ? subject : subject.sighting;
@@ -145,7 +150,7 @@ export class InspectStage {
   }
 
   #addRow(row: RowSource | "cut", onFinished: () => void): void {
-    if (row !== "cut") this.#parts.rows.add(row, onFinished);
+    if (row !== "cut") this.#dependencies.rows.add(row, onFinished);
   }
 
   async #runSighted(subject: Sighted): Promise<void> {
@@ -178,7 +183,7 @@ export class InspectStage {
     const at = this.#options.io.clock.now();
     const found = await this.#interview(subject);
     if (this.#isCutByOutage) return;
-    if (found.ended === "optedOut") await this.#parts.optOuts.record(endpoint.address);
+    if (found.ended === "optedOut") await this.#dependencies.optOuts.record(endpoint.address);
     if (optedOut.has(endpoint.address)) return onFinished();
     if (found.replies.length === 0) {
       if (found.exhausted) uninspected.add(endpoint, onFinished);
@@ -207,14 +212,14 @@ export class InspectStage {
     const begun = clock.now();
     const result = await this.#interview(subject);
     if (this.#isCutByOutage) return "cut";
-    if (result.ended === "optedOut") await this.#parts.optOuts.record(address);
+    if (result.ended === "optedOut") await this.#dependencies.optOuts.record(address);
     const isConfirmed = result.replies.length > 0;
     if (!isConfirmed && !optedOut.has(address)) {
       if (result.failure !== "exhausted") this.#budget.charge(address, begun, clock.now());
       return this.#unconfirmed(sighting, result);
     }
     const isFirst = sighting.verified || isConfirmed && responders.add(endpoint);
-    if (isFirst && !sighting.verified) this.#parts.found?.add(sighting);
+    if (isFirst && !sighting.verified) this.#dependencies.found?.add(sighting);
     this.#settleUnverified(sighting, isFirst ? "valid" : isConfirmed ? "duplicate" : "forged");
     return isFirst && !optedOut.has(address) ? this.#serverRows.of(sighting, result) : "nothing";
   }
@@ -253,7 +258,7 @@ export class InspectStage {
           retries: 0,
         }),
     );
-    if (ended === "optedOut") await this.#parts.optOuts.record(endpoint.address);
+    if (ended === "optedOut") await this.#dependencies.optOuts.record(endpoint.address);
     if (replies.length > 0) return "replied";
     return exhausted || ended !== undefined || gate?.isOpen() === false ? "unknown" : "silent";
   }

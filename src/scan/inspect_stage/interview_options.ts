@@ -14,8 +14,8 @@ import type { ScanConnections } from "../tables/scan_connections.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
 import type { ScanTables } from "../tables/scan_tables.ts";
 
-/** The parts of the scan that interviews use, apart from the tables. */
-export interface InterviewParts {
+/** The objects of the scan that interviews use, apart from the tables. */
+export interface InterviewDependencies {
   /** The sockets of the sweep. */
   readonly demultiplexer: Demultiplexer;
   /** Opens TCP connections, with a limit on open ones. */
@@ -40,7 +40,7 @@ export type InterviewOptionsOf = (
 export function interviewOptions(
   setup: ScanSetup,
   { known, suppression, probed, optedOut, shortage }: ScanTables,
-  { demultiplexer, connections, queries, optOuts }: InterviewParts,
+  { demultiplexer, connections, queries, optOuts }: InterviewDependencies,
 ): InterviewOptionsOf {
   const { targets, limits, interviews, io } = setup;
   const exclusive = new ExclusiveLinks(setup, demultiplexer);

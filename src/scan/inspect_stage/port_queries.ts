@@ -21,11 +21,11 @@ import {
 import type { ScanSetup } from "../setup/scan_setup.ts";
 import type { ScanTables } from "../tables/scan_tables.ts";
 import { DeferredPorts } from "./open_ports/deferred_ports.ts";
-import { type PortOutcomeParts, PortOutcomes } from "./open_ports/port_outcomes.ts";
+import { type PortOutcomeDependencies, PortOutcomes } from "./open_ports/port_outcomes.ts";
 import { UnresponsiveNetworks } from "./open_ports/unresponsive_networks.ts";
 
-/** The parts of the scan that queries use, apart from the tables. */
-export interface PortQueriesParts extends PortOutcomeParts {
+/** The objects that queries use, apart from the tables. */
+export interface PortQueriesDependencies extends PortOutcomeDependencies {
   /** Opens connections, and limits the number of open ones. */
   readonly connections: ScanConnections;
   /** Whether a probe of the sweep to an endpoint waits for a reply, as far as known. */
@@ -35,8 +35,8 @@ export interface PortQueriesParts extends PortOutcomeParts {
 /** Interval of the check whether a probe waits, milliseconds. */
 const PENDING_MS = 10;
 
-/** The part of the connections for queries that open ports may use; the rest is for interviews. */
-const PART = 3 / 4;
+/** The share of the connections for queries that open ports may use; the rest is for interviews. */
+const OPEN_PORTS_SHARE = 3 / 4;
 /** Number of waiting ports at which the sweep sends nothing, and no more replies are read. */
 const MAX_WAITING = 16_384;
 /** Time for the first byte of a port in an unresponsive network, milliseconds: a request waits for 1 s. */
@@ -64,7 +64,7 @@ interface HostQueries {
 export class PortQueries {
   readonly #options: ScanSetup;
   readonly #tables: ScanTables;
-  readonly #parts: PortQueriesParts;
+  readonly #dependencies: PortQueriesDependencies;
   readonly #outcomes: PortOutcomes;
   readonly #waiting = new Set<Query>();
   readonly #networks: UnresponsiveNetworks;
@@ -89,11 +89,11 @@ export class PortQueries {
   #idle: (() => void) | undefined;
   #onlyDeferred: (() => void) | undefined;
 
-  constructor(options: ScanSetup, tables: ScanTables, parts: PortQueriesParts) {
+  constructor(options: ScanSetup, tables: ScanTables, dependencies: PortQueriesDependencies) {
     this.#options = options;
     this.#tables = tables;
-    this.#parts = parts;
-    this.#outcomes = new PortOutcomes(options, tables, parts);
+    this.#dependencies = dependencies;
+    this.#outcomes = new PortOutcomes(options, tables, dependencies);
     this.#mostConnected = waitingConnections(options.limits);
     this.#networks = new UnresponsiveNetworks(options.io.state.tcp.unresponsiveNetworks);
     this.#deferred = new DeferredPorts(options.limits.maxDeferred);
@@ -145,7 +145,9 @@ export class PortQueries {
   async underway(peer: Endpoint, protocol: string): Promise<Outcome<unknown> | undefined> {
     const { clock } = this.#options.io;
     const { interviewSignal: signal } = this.#tables.stop;
-    while (this.#parts.isPending(peer) && !signal.aborted) await sleep(clock, PENDING_MS, signal);
+    while (this.#dependencies.isPending(peer) && !signal.aborted) {
+      await sleep(clock, PENDING_MS, signal);
+    }
     return await this.#byPort.get(portKey(peer, protocol))?.outcome.promise;
   }
 
@@ -217,7 +219,7 @@ export class PortQueries {
     this.#leave(query);
     this.#end(query);
     if (this.#deferred.add(name, { endpoint, protocol, number, onFinished })) return true;
-    this.#parts.foundPorts.delete(endpoint, protocol);
+    this.#dependencies.foundPorts.delete(endpoint, protocol);
     this.#options.io.state.tcp.counts.unqueried++;
     onFinished();
     return true;
@@ -246,8 +248,8 @@ export class PortQueries {
 
   /** Begins queries within the limits. */
   #next(): void {
-    const { limit } = this.#parts.connections.slots;
-    const most = Math.max(1, Math.floor(PART * limit));
+    const { limit } = this.#dependencies.connections.slots;
+    const most = Math.max(1, Math.floor(OPEN_PORTS_SHARE * limit));
     this.#beginDeferred(most, true);
     for (const query of this.#waiting) {
       if (this.#running >= most) return;
@@ -338,7 +340,7 @@ export class PortQueries {
   async #query(query: Query): Promise<Outcome<unknown>> {
     const { targets, targets: { protocols }, io: { clock, random } } = this.#options;
     const { endpoint } = query;
-    const { connections: { slots, link } } = this.#parts;
+    const { connections: { slots, link } } = this.#dependencies;
     const limits = this.#limitsOf(query);
     const protocol = protocols.find(({ name }) => name === query.protocol)!;
     const release = await slots.acquire(endpoint.address);
@@ -363,7 +365,7 @@ export class PortQueries {
 
   /** The limits of a query: a port of an unresponsive network gets less time. */
   #limitsOf({ endpoint: { address } }: Query): StreamLimits {
-    const { limits } = this.#parts.connections.link;
+    const { limits } = this.#dependencies.connections.link;
     if (this.#networks.of(address) === undefined) return limits;
     const firstByteMs = Math.min(limits.firstByteMs, DEFERRED_BYTE_MS);
     const { portWaitMs: connectMs = SWEEP_WAIT_MS } = this.#options.limits;

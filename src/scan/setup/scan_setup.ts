@@ -20,7 +20,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { Targets } from "../../targets/compose.ts";
 import type { Range } from "../../targets/ranges.ts";
-import type { Shard } from "../../targets/parts.ts";
+import type { Shard } from "../../targets/shards.ts";
 import type { TargetOrder } from "../../targets/space.ts";
 import type { AdaptiveScan, NextPass } from "./adaptive_setup.ts";
 import type { Marks } from "./low_water_mark.ts";

@@ -20,7 +20,7 @@ import type { ScanTables } from "../tables/scan_tables.ts";
 import type { LossAndRate } from "../tables/loss_and_rate.ts";
 
 /** The parts of the scan that get the replies. */
-export interface PortReplyParts {
+export interface PortReplyDependencies {
   readonly foundPorts: FoundPorts;
   readonly queries: PortQueries;
   readonly lossAndRate: LossAndRate;
@@ -55,7 +55,7 @@ export class ScanPorts implements AsyncDisposable {
   }
 
   /** Makes the receiver of the replies. */
-  receiver({ foundPorts, queries, lossAndRate, window }: PortReplyParts): PortReceiver {
+  receiver({ foundPorts, queries, lossAndRate, window }: PortReplyDependencies): PortReceiver {
     const { io: { clock, state } } = this.#options;
     const { tokens, probed, optedOut } = this.#tables;
     return new PortReceiver({

@@ -27,8 +27,8 @@ import type { SkippedTargets } from "./skipped_targets.ts";
 import { pendingOf } from "../tables/socket_counts.ts";
 import { TransportProgress } from "./transport_progress.ts";
 
-/** The parts of the scan that TCP passes use, apart from the tables. */
-export interface TcpSweepParts {
+/** The objects of the scan that TCP passes use, apart from the tables. */
+export interface TcpSweepDependencies {
   /** The sockets that send SYN packets, of one or both address families; none without TCP passes. */
   readonly sockets: readonly PortSocket[];
   /** The rate limit and the caps of SYN packets. */
@@ -61,18 +61,23 @@ export class TcpSweep {
   readonly #options: ScanSetup;
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
-  readonly #parts: TcpSweepParts;
+  readonly #dependencies: TcpSweepDependencies;
   /** How long replies are awaited, milliseconds. */
   readonly #cooldownMs: number;
   readonly #progress: TransportProgress;
   #history: MarkHistory;
 
   /** Prepares the passes. {@linkcode run} sends the probes. */
-  constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: TcpSweepParts) {
+  constructor(
+    options: ScanSetup,
+    plan: PassPlan,
+    tables: ScanTables,
+    dependencies: TcpSweepDependencies,
+  ) {
     this.#options = options;
     this.#plan = plan;
     this.#tables = tables;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     const { cooldownMs } = options.limits;
     this.#cooldownMs = this.#pending === undefined
       ? cooldownMs
@@ -83,7 +88,7 @@ export class TcpSweep {
 
   /** Number of probes that wait for a reply; `undefined`: a socket does not know. */
   get #pending(): number | undefined {
-    return pendingOf(this.#parts.sockets);
+    return pendingOf(this.#dependencies.sockets);
   }
 
   #historyFrom(mark: Mark): MarkHistory {
@@ -105,7 +110,7 @@ export class TcpSweep {
     const { tcp: from } = this.#options.order.from;
     const { tcp: passes } = this.#plan;
     if (passes.length === 0) return from;
-    const { lossAndRate } = this.#parts;
+    const { lossAndRate } = this.#dependencies;
     const { clock } = this.#options.io;
     const mark = await this.#sweep(passes, from, this.#cooldownMs, (pass, mark, size) => {
       const isFirst = passes.find(({ protocol }) => protocol === pass.protocol) === pass;
@@ -127,12 +132,12 @@ export class TcpSweep {
       state.tcp.passes = number;
       this.#progress.begin(pass, { pass: number, position: mark.position }, size);
     });
-    await this.#parts.queries.onlyDeferred();
+    await this.#dependencies.queries.onlyDeferred();
   }
 
   /** Ends the passes of an adaptive scan. */
   endPlanned(): void {
-    this.#parts.lossAndRate.endPorts();
+    this.#dependencies.lossAndRate.endPorts();
   }
 
   /** Runs passes from a mark on, and repeats what an outage swallows. */
@@ -150,7 +155,7 @@ export class TcpSweep {
         return await sweep({ ...this.#sweepOptions(begin), ...own });
       },
       before: (time) => this.#history.before(time - this.#cooldownMs),
-      forget: () => this.#parts.lossAndRate.forget(),
+      forget: () => this.#dependencies.lossAndRate.forget(),
     });
   }
 
@@ -160,7 +165,7 @@ export class TcpSweep {
     const { order, io: { clock, threads, state } } = this.#options;
     const { tokens, filter, stop } = this.#tables;
     const { sockets, throttle, window, skipped, foundPorts, queries, sightings, lossAndRate } =
-      this.#parts;
+      this.#dependencies;
     return {
       kinds: this.#plan.tcpKinds,
       order,

@@ -26,8 +26,8 @@ import type { LossAndRate } from "../tables/loss_and_rate.ts";
 import type { SkippedTargets } from "./skipped_targets.ts";
 import { TransportProgress } from "./transport_progress.ts";
 
-/** The parts of the scan that UDP passes use, apart from the tables. */
-export interface UdpSweepParts {
+/** The objects of the scan that UDP passes use, apart from the tables. */
+export interface UdpSweepDependencies {
   /** The sockets that send probes, of one or both address families. */
   readonly sockets: readonly DatagramSocket[];
   /** The rate limit and the caps. */
@@ -57,17 +57,22 @@ export class UdpSweep {
   readonly #options: ScanSetup;
   readonly #plan: PassPlan;
   readonly #tables: ScanTables;
-  readonly #parts: UdpSweepParts;
+  readonly #dependencies: UdpSweepDependencies;
   #history: MarkHistory;
   readonly #progress: TransportProgress;
   #isCut = false;
 
   /** Prepares the passes. {@linkcode run} sends the probes. */
-  constructor(options: ScanSetup, plan: PassPlan, tables: ScanTables, parts: UdpSweepParts) {
+  constructor(
+    options: ScanSetup,
+    plan: PassPlan,
+    tables: ScanTables,
+    dependencies: UdpSweepDependencies,
+  ) {
     this.#options = options;
     this.#plan = plan;
     this.#tables = tables;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.#history = this.#historyFrom(options.order.from.udp);
     this.#progress = new TransportProgress(options, "udp");
   }
@@ -107,12 +112,12 @@ export class UdpSweep {
       });
       if (!stop.sweepSignal.aborted) {
         floods.end();
-        this.#parts.lossAndRate.passes.end();
+        this.#dependencies.lossAndRate.passes.end();
       }
       this.#isCut = await this.#repeatDisturbed();
       return mark;
     } finally {
-      this.#parts.lossAndRate.end();
+      this.#dependencies.lossAndRate.end();
     }
   }
 
@@ -120,7 +125,7 @@ export class UdpSweep {
   async runPlanned(passes: readonly Pass[], number: number, cooldownMs: number): Promise<void> {
     const { floods } = this.#tables;
     const { state } = this.#options.io;
-    this.#parts.skipped.isFirst = number === 1;
+    this.#dependencies.skipped.isFirst = number === 1;
     await this.#sweep(passes, START, () => ({
       cooldownMs,
       progress: this.#progressOf((pass, { position }, size) => {
@@ -134,7 +139,7 @@ export class UdpSweep {
   /** Ends the passes of an adaptive scan. */
   endPlanned(): void {
     this.#tables.floods.end();
-    this.#parts.lossAndRate.end();
+    this.#dependencies.lossAndRate.end();
   }
 
   /**
@@ -156,14 +161,14 @@ export class UdpSweep {
         return await sweep({ ...shared, ...options(start, history) });
       },
       before: (time) => history.before(time - cooldownMs),
-      forget: () => this.#parts.lossAndRate.forget(),
+      forget: () => this.#dependencies.lossAndRate.forget(),
     });
   }
 
   #sweepOptions(): Omit<SweepOptions, "passes" | "from" | "progress" | "signal"> {
     const { order, limits: { cooldownMs }, io: { clock, threads } } = this.#options;
     const { tokens, filter, floods, stop } = this.#tables;
-    const { sockets, throttle, window, skipped, sightings, lossAndRate } = this.#parts;
+    const { sockets, throttle, window, skipped, sightings, lossAndRate } = this.#dependencies;
     const { state } = this.#options.io;
     return {
       kinds: this.#plan.allKinds,
@@ -196,7 +201,7 @@ export class UdpSweep {
     await this.#sweep(passes, START, () => ({
       cooldownMs: gapMs,
       progress: this.#progressOf((_, { pass }, size) => {
-        this.#parts.skipped.isFirst = (pass - 1) % (retries + 1) === 0;
+        this.#dependencies.skipped.isFirst = (pass - 1) % (retries + 1) === 0;
         this.#progress.begin(undefined, { pass: 0, position: 0 }, size);
       }),
     }));
@@ -211,9 +216,9 @@ export class UdpSweep {
       floods.begin(protocol, mark.pass === from.pass && mark.position > 0);
       suppression.begin(protocol);
       const isFirst = passes.find((one) => one.protocol === protocol) === pass;
-      this.#parts.skipped.isFirst = isFirst;
+      this.#dependencies.skipped.isFirst = isFirst;
       const now = this.#options.io.clock.now();
-      this.#parts.lossAndRate.passes.begin(protocol, now, isFirst && mark.position === 0);
+      this.#dependencies.lossAndRate.passes.begin(protocol, now, isFirst && mark.position === 0);
       this.#progress.begin(pass, mark, size);
     });
   }
@@ -225,7 +230,7 @@ export class UdpSweep {
       note: (visited, sent, refused) => {
         this.#progress.note(visited, sent);
         state.refused += refused;
-        this.#parts.lossAndRate.update();
+        this.#dependencies.lossAndRate.update();
       },
     };
   }

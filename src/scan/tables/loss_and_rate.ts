@@ -8,7 +8,7 @@ import type { ProbeSocket, Throttle } from "../../net/mod.ts";
 import { Canaries, LossTally, PassTally, type ProbeKind, RateSearch } from "../../sweep/mod.ts";
 import type { Sighting } from "../../core/record.ts";
 import { seedOf } from "../setup/random_numbers.ts";
-import { networkOf } from "../../targets/parts.ts";
+import { networkOf } from "../../targets/shards.ts";
 import { canaryBudget } from "../setup/adaptive_setup.ts";
 import type { ScanSetup } from "../setup/scan_setup.ts";
 import type { ScanTables } from "./scan_tables.ts";
@@ -33,8 +33,8 @@ const INTERVAL_MS = 20;
 /** After a gap of at least this length between two measurements, the process was stalled, milliseconds. */
 const STALL_MS = 100;
 
-/** The parts of the scan that the measurement uses. */
-export interface LossAndRateParts {
+/** The objects of the scan that the measurement uses. */
+export interface LossAndRateDependencies {
   /** The sockets of the sweep. */
   readonly sockets: readonly ProbeSocket[];
   /** The rate limit and the caps. */
@@ -55,7 +55,7 @@ export class LossAndRate {
   /** Names of the protocols that are probed over TCP. */
   readonly #overTcp: ReadonlySet<string>;
   readonly #options: ScanSetup;
-  readonly #parts: LossAndRateParts;
+  readonly #dependencies: LossAndRateDependencies;
   readonly #kinds: ReadonlyMap<string, ProbeKind>;
   #search: RateSearch | undefined;
   /** State of the last measurement: time, packets granted, and times that a buffer was full. */
@@ -65,16 +65,16 @@ export class LossAndRate {
   #full = 0;
 
   /** Starts without canaries. It starts the rate search if `--rate auto` was given. */
-  constructor(options: ScanSetup, tables: ScanTables, parts: LossAndRateParts) {
+  constructor(options: ScanSetup, tables: ScanTables, dependencies: LossAndRateDependencies) {
     this.#options = options;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     const { io: { clock, state, random }, limits: { cooldownMs } } = options;
-    const { throttle } = parts;
+    const { throttle } = dependencies;
     const { tokens, optedOut, floods, interviewed } = tables;
     const spent = canaryCounts(options);
     const isExcluded = (address: Address) =>
       optedOut.has(address) || floods.has(address) || spent?.isSpent(address) === true;
-    this.#kinds = new Map(parts.kinds.map((kind) => [kind.protocol, kind]));
+    this.#kinds = new Map(dependencies.kinds.map((kind) => [kind.protocol, kind]));
     this.#search = this.#begin(clock.now());
     this.passes = new PassTally(state.canaries);
     this.portPasses = new PassTally(state.canaries);
@@ -106,7 +106,7 @@ export class LossAndRate {
     if (autoRate === undefined) return undefined;
     const { most } = autoRate;
     const search = new RateSearch({ start: rates.rate ?? most, most }, now);
-    this.#parts.throttle.setRate(search.rate, now);
+    this.#dependencies.throttle.setRate(search.rate, now);
     return search;
   }
 
@@ -141,7 +141,7 @@ export class LossAndRate {
     this.portCanaries.settle();
     const search = this.#search;
     if (search === undefined) return;
-    const { throttle } = this.#parts;
+    const { throttle } = this.#dependencies;
     const [granted, full] = [throttle.granted, this.#countFull()];
     const [sent, refused] = [granted - this.#granted, full - this.#full];
     [this.#granted, this.#full] = [granted, full];
@@ -155,7 +155,7 @@ export class LossAndRate {
 
   /** Number of times that a send or receive buffer was full. */
   #countFull(): number {
-    const { sockets } = this.#parts;
+    const { sockets } = this.#dependencies;
     let sum = sockets.reduce((all, { dropped }) => all + dropped, 0);
     for (const { send, waits } of new Set(sockets.map(({ errors }) => errors))) {
       for (const code of ["ENOBUFS", "EAGAIN"]) {

@@ -90,7 +90,7 @@ const encoder = new TextEncoder();
 
 /** The kinds of events that a server can cause with each reply. */
 const LIMITED: readonly string[] = ["changed", "restarted"];
-/** Maximum number of events with each of {@linkcode limitedParts}, per server and hour. */
+/** Maximum number of events with each of {@linkcode limitedKeys}, per server and hour. */
 export const MAX_PER_HOUR = 12;
 /** The kind and the values of an event that are read to limit others. */
 type LimitedBody = Pick<EventBody, "event"> & { readonly changes?: unknown };
@@ -99,7 +99,7 @@ type LimitedBody = Pick<EventBody, "event"> & { readonly changes?: unknown };
  * What is limited in an event, each by itself: the columns of `changed`, so that a column that changes
  * often hides no other one; else the kind of the event. Nothing: there is no limit.
  */
-export function limitedParts({ event, changes }: LimitedBody): readonly string[] {
+export function limitedKeys({ event, changes }: LimitedBody): readonly string[] {
   if (event === "changed") return Object.keys(Object(changes));
   return LIMITED.includes(event) ? [event] : [];
 }
@@ -109,17 +109,17 @@ export function limitedParts({ event, changes }: LimitedBody): readonly string[]
  * in the hour before; `undefined` if nothing is left. With the last change before the limit, the event
  * has `limit_reached: true`.
  *
- * @param earlier Returns the number of events with a part in the hour before.
+ * @param earlier Returns the number of events with a key in the hour before.
  */
 export function limitedEvent<E extends EventBody>(
   event: E,
-  earlier: (part: string) => number,
+  earlier: (key: string) => number,
 ): E | undefined {
-  const parts = limitedParts(event);
-  const left = parts.filter((part) => earlier(part) < MAX_PER_HOUR);
-  if (left.length === 0) return parts.length === 0 ? event : undefined;
-  const kept = left.length === parts.length ? event : withColumns(event, new Set(left));
-  const isLast = left.some((part) => earlier(part) === MAX_PER_HOUR - 1);
+  const keys = limitedKeys(event);
+  const left = keys.filter((key) => earlier(key) < MAX_PER_HOUR);
+  if (left.length === 0) return keys.length === 0 ? event : undefined;
+  const kept = left.length === keys.length ? event : withColumns(event, new Set(left));
+  const isLast = left.some((key) => earlier(key) === MAX_PER_HOUR - 1);
   return isLast ? { ...kept, limit_reached: true } : kept;
 }
 
@@ -150,7 +150,7 @@ export async function limitEvents(
   database: Database,
   found: readonly FoundEvents[],
 ): Promise<readonly FoundEvents[]> {
-  const limited = found.filter(({ events }) => events.some((one) => limitedParts(one).length > 0));
+  const limited = found.filter(({ events }) => events.some((one) => limitedKeys(one).length > 0));
   if (limited.length === 0) return found;
   const rows = await database.rows(
     `select server, kind, at, data from events where ${isInList(database, "server", "integer")} ` +
@@ -162,22 +162,22 @@ export async function limitEvents(
     ],
   );
   const stored = rows.flatMap(({ server, kind, at, data }) =>
-    partsOfStored(String(kind), String(data)).map((part) => ({ key: `${server} ${part}`, at }))
+    keysOfStored(String(kind), String(data)).map((key) => ({ key: `${server} ${key}`, at }))
   );
   const times = Map.groupBy(stored, ({ key }) => key);
   return found.map(({ id, at, events }) => {
-    const earlier = (part: string) =>
-      (times.get(`${id} ${part}`) ?? []).filter((one) => Math.abs(Number(one.at) - at) < HOUR_MS)
+    const earlier = (key: string) =>
+      (times.get(`${id} ${key}`) ?? []).filter((one) => Math.abs(Number(one.at) - at) < HOUR_MS)
         .length;
     return { id, at, events: events.flatMap((body) => limitedEvent(body, earlier) ?? []) };
   });
 }
 
-/** The limited parts of a stored event. Another program may have written any data. */
-function partsOfStored(kind: string, data: string): readonly string[] {
+/** The limited keys of a stored event. Another program may have written any data. */
+function keysOfStored(kind: string, data: string): readonly string[] {
   try {
     const { changes } = Object(parseJson(data));
-    return limitedParts({ event: kind as EventBody["event"], changes });
+    return limitedKeys({ event: kind as EventBody["event"], changes });
   } catch (error) {
     if (error instanceof FieldError) return [];
     throw error;

@@ -24,10 +24,10 @@ export interface ServerCondition extends Sql {
   /** The sort order in which the index finds the servers. */
   readonly order?: UsualOrder;
   /**
-   * A sort order of which the index finds the servers in each of some parts, and the conditions of these
-   * parts, in ascending order.
+   * A sort order of which the index finds the servers in each of some ranges, and the conditions of these
+   * ranges, in ascending order.
    */
-  readonly parts?: { readonly order: UsualOrder; readonly conditions: readonly ServerCondition[] };
+  readonly ranges?: { readonly order: UsualOrder; readonly conditions: readonly ServerCondition[] };
 }
 
 /** A condition whose servers an index finds. */

@@ -274,7 +274,7 @@ function hasPlayers(
   const conditions = [false, true].map((state): ServerCondition => {
     return { table: "t", sql: `t.online = ${state}`, values: [], order: "players" };
   });
-  return { table: "t", sql, values, ids, parts: { order: "players", conditions } };
+  return { table: "t", sql, values, ids, ranges: { order: "players", conditions } };
 }
 
 /** The condition of the filter `software`. */

@@ -10,7 +10,7 @@ import {
   ID,
   orderBy,
   type PageStart,
-  partsBehind,
+  rangesBehind,
   SERVER_ORDERS,
   type ServerOrder,
   sortKeys,
@@ -79,14 +79,14 @@ export async function inOrder(
   const isOther = conditions.some((one) => one.table === other);
   const join = isOther ? joinOf(database, other, ID[table]) : "";
   const from = orderedTable(database, sort, among);
-  const parts = start === undefined
+  const ranges = start === undefined
     ? [{ conditions: [], keys: sortKeys(database, sort) }]
-    : partsBehind(database, sort, start);
+    : rangesBehind(database, sort, start);
   const ids: number[] = [];
-  for (const part of parts) {
-    const { sql, values } = whereClause([...part.conditions, ...conditions]);
+  for (const range of ranges) {
+    const { sql, values } = whereClause([...range.conditions, ...conditions]);
     const rows = `select ${ID[table]} as id from ${from.sql} ${join} ${sql} ` +
-      `${orderBy(sort, part.keys, start)} limit ?`;
+      `${orderBy(sort, range.keys, start)} limit ?`;
     ids.push(...await idsOf(database, rows, [...from.values, ...values, limit - ids.length]));
     if (ids.length >= limit) break;
   }

@@ -162,21 +162,21 @@ export function isBehind(database: Database, sort: ServerOrder, start: PageStart
   return compared(sortKeys(database, sort), operator, start.keys);
 }
 
-/** A part of the servers behind the start of a page, and the sort keys that differ within it. */
-export interface OrderPart {
+/** A range of the servers behind the start of a page, and the sort keys that differ within it. */
+export interface OrderRange {
   readonly conditions: readonly Sql[];
   readonly keys: readonly string[];
 }
 
 /**
- * The servers behind the start of a page as parts that follow one another. SQLite does not search an index
- * of expressions for a row of values, so a part compares only one key, and the keys before it are equal.
+ * The servers behind the start of a page as ranges that follow one another. SQLite does not search an index
+ * of expressions for a row of values, so a range compares only one key, and the keys before it are equal.
  */
-export function partsBehind(
+export function rangesBehind(
   database: Database,
   sort: ServerOrder,
   start: PageStart,
-): readonly OrderPart[] {
+): readonly OrderRange[] {
   const keys = sortKeys(database, sort);
   if (database.engine === "postgres") {
     return [{ conditions: [isBehind(database, sort, start)], keys }];

@@ -103,7 +103,7 @@ export async function pageOf(
   steps: PageSteps = STEPS,
 ): Promise<readonly number[]> {
   const { conditions, sort, limit, matches } = page;
-  const parted = conditions.find(({ parts }) => parts?.order === usualOrder(sort));
+  const parted = conditions.find(({ ranges: parts }) => parts?.order === usualOrder(sort));
   if (parted !== undefined) return await partedPage(database, page, parted, steps);
   if (matches !== undefined) return await matchedPage(database, page, matches, steps);
   const query = async ({ sql, values }: Sql) =>
@@ -134,7 +134,7 @@ export async function pageOf(
   return found.length === limit ? found : await sorted();
 }
 
-/** The ids of a page of which a condition is fulfilled in a range of each part of the order. */
+/** The ids of a page of which a condition is fulfilled in each range of the order. */
 async function partedPage(
   database: Database,
   page: Page,
@@ -142,7 +142,7 @@ async function partedPage(
   steps: PageSteps,
 ): Promise<readonly number[]> {
   const { sort, start, limit } = page;
-  const { order, conditions: parts } = parted.parts!;
+  const { order, conditions: parts } = parted.ranges!;
   const others = page.conditions.filter((one) => one !== parted);
   const inPart = { ...parted, parts: undefined, order };
   const ids: number[] = [];

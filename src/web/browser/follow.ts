@@ -1,5 +1,5 @@
 /** Keeps the parts of a page that follow running scans up to date by server-sent events. */
-import { replaceParts } from "./fresh_parts.ts";
+import { replaceFragments } from "./fresh_fragments.ts";
 
 /** Least time between two updates of the page, milliseconds. */
 const LEAST_MS = 5000;
@@ -20,7 +20,7 @@ function update(): void {
   setTimeout(() => {
     isPlanned = false;
     updatedAt = performance.now();
-    replaceParts("[data-follow]");
+    replaceFragments("[data-follow]");
   }, Math.max(0, updatedAt + LEAST_MS - performance.now()));
 }
 

@@ -1,7 +1,7 @@
 /** Keeps the page of a running scan up to date by server-sent events. */
 import { chartIn } from "./charts.ts";
 import { countersIn } from "./counters.ts";
-import { replaceParts } from "./fresh_parts.ts";
+import { replaceFragments } from "./fresh_fragments.ts";
 
 /** A server that the scan found. */
 interface Find {
@@ -99,7 +99,7 @@ class LivePage {
     this.#showNumbers(scan);
     this.#showRates(scan);
     this.#showFinds(scan.finds);
-    replaceParts("[data-live-parts]");
+    replaceFragments("[data-live-parts]");
   }
 
   #showNumbers(scan: LiveScan): void {

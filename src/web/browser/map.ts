@@ -176,7 +176,7 @@ class AddressMap {
 
   #cellOf(event: MouseEvent): number {
     const box = this.canvas.getBoundingClientRect();
-    const inside = (part: number) => Math.min(SIDE - 1, Math.max(0, Math.floor(part * SIDE)));
+    const inside = (share: number) => Math.min(SIDE - 1, Math.max(0, Math.floor(share * SIDE)));
     return this.#cellAt({
       x: inside((event.clientX - box.left) / box.width),
       y: inside((event.clientY - box.top) / box.height),
@@ -268,7 +268,7 @@ class AddressMap {
       ArrowUp: { x, y: y - step },
       ArrowDown: { x, y: y + step },
     };
-    const inside = (part: number) => Math.min(SIDE - 1, Math.max(0, part));
+    const inside = (share: number) => Math.min(SIDE - 1, Math.max(0, share));
     const move = moves[event.key];
     if (move !== undefined) {
       this.#select(this.#cellAt({ x: inside(move.x), y: inside(move.y) }));

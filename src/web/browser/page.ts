@@ -63,5 +63,5 @@ function copyBySelection(text: string): void {
 
 prepare();
 useLocalFields();
-document.addEventListener("parts", prepare);
+document.addEventListener("fragments", prepare);
 document.addEventListener("click", (event) => void copy(event));

@@ -218,7 +218,7 @@ const LISTS: Readonly<Record<string, (row: Row) => string>> = {
 };
 
 /** The element with a name in its `data-` attributes. */
-function part<Kind extends HTMLElement>(name: string): Kind {
+function elementOf<Kind extends HTMLElement>(name: string): Kind {
   return document.querySelector<Kind>(`[data-${name}]`)!;
 }
 
@@ -236,15 +236,15 @@ class ServerTable {
     this.#rows = sorted(rows, this.#sort, this.#isDescending);
     for (const list of this.#lists) fillList(list, rows);
     this.#listen();
-    for (const name of ["filters", "servers"]) part(name).hidden = false;
+    for (const name of ["filters", "servers"]) elementOf(name).hidden = false;
     this.#filter();
   }
 
   #listen(): void {
-    part("text").addEventListener("input", () => this.#filter());
-    part("filters").addEventListener("change", () => this.#filter());
-    part("previous").addEventListener("click", () => this.#turn(-1));
-    part("next").addEventListener("click", () => this.#turn(1));
+    elementOf("text").addEventListener("input", () => this.#filter());
+    elementOf("filters").addEventListener("change", () => this.#filter());
+    elementOf("previous").addEventListener("click", () => this.#turn(-1));
+    elementOf("next").addEventListener("click", () => this.#turn(1));
     for (const head of document.querySelectorAll<HTMLElement>("[data-sort]")) {
       head.addEventListener("click", () => this.#sortBy(head.dataset.sort!));
     }
@@ -258,8 +258,8 @@ class ServerTable {
   }
 
   #filter(): void {
-    const words = part<HTMLInputElement>("text").value.toLowerCase().trim();
-    const state = part<HTMLSelectElement>("state").value;
+    const words = elementOf<HTMLInputElement>("text").value.toLowerCase().trim();
+    const state = elementOf<HTMLSelectElement>("state").value;
     const lists = this.#lists.filter(({ value }) => value !== "")
       .map(({ value, dataset }) => [LISTS[dataset.list!], value] as const);
     this.#shown = this.#rows.filter((row) =>
@@ -274,7 +274,7 @@ class ServerTable {
   #turn(pages: number): void {
     this.#page += pages;
     this.#show();
-    part("servers").scrollIntoView();
+    elementOf("servers").scrollIntoView();
   }
 
   #show(): void {
@@ -282,15 +282,15 @@ class ServerTable {
     const rows = this.#shown.slice(first, first + PAGE);
     this.#body.replaceChildren(...rows.map(rowElement));
     const all = this.#rows.length;
-    part("count").textContent = count === all
+    elementOf("count").textContent = count === all
       ? `${countText(all)} rows`
       : `${countText(count)} of ${countText(all)} rows`;
-    part("page").textContent = count === 0
+    elementOf("page").textContent = count === 0
       ? "No server matches these filters."
       : `${countText(first + 1)} to ${countText(first + rows.length)}`;
-    part("paging").hidden = count > 0 && count <= PAGE;
-    part<HTMLButtonElement>("previous").disabled = first === 0;
-    part<HTMLButtonElement>("next").disabled = first + PAGE >= count;
+    elementOf("paging").hidden = count > 0 && count <= PAGE;
+    elementOf<HTMLButtonElement>("previous").disabled = first === 0;
+    elementOf<HTMLButtonElement>("next").disabled = first + PAGE >= count;
     for (const head of document.querySelectorAll<HTMLElement>("[data-sort]")) {
       if (head.dataset.sort !== this.#sort) head.removeAttribute("aria-sort");
       else head.setAttribute("aria-sort", this.#isDescending ? "descending" : "ascending");

@@ -10,7 +10,7 @@
  */
 import { raw } from "npm:hono@4.13.19/html";
 import { BANDS, type ChartData } from "../browser/chart_data.ts";
-import { countText, timeText } from "../parts/quantities.ts";
+import { countText, timeText } from "../components/quantities.ts";
 import { ChartTable } from "./chart_table.tsx";
 
 /** The data of a chart. Default: no bands, and values are counts. */

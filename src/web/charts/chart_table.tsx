@@ -5,7 +5,7 @@
  * @module
  */
 import { type Band, bandText, type ChartData } from "../browser/chart_data.ts";
-import { countText, timeText, UNKNOWN_TEXT } from "../parts/quantities.ts";
+import { countText, timeText, UNKNOWN_TEXT } from "../components/quantities.ts";
 
 /** Maximum number of rows with values. */
 const MAX_ROWS = 100;

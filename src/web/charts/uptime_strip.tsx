@@ -7,7 +7,7 @@
 import { DAY_MS } from "../../core/quantities.ts";
 import { type DayUptime, periodStart } from "../../store/mod.ts";
 import { UPTIME_DAYS } from "../queries/dashboard_data.ts";
-import { durationText, percentText, timeText } from "../parts/quantities.ts";
+import { durationText, percentText, timeText } from "../components/quantities.ts";
 
 /** The classes of days by the least share of their watched time in which the server was online. */
 const LEVELS: readonly (readonly [least: number, name: string])[] = [

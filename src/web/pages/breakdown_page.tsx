@@ -7,12 +7,12 @@
 import { DAY_MS } from "../../core/quantities.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import type { Facets, Trend, TrendsQuery } from "../queries/dashboard_data.ts";
-import { FACET_TITLES, FilterChips } from "../parts/facet_list.tsx";
-import { acceptedUrl, serversUrl } from "../parts/links.ts";
-import { Bars, shownBars } from "../parts/bars.tsx";
-import { countText } from "../parts/quantities.ts";
-import { safeText } from "../parts/texts.tsx";
-import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
+import { FACET_TITLES, FilterChips } from "../components/facet_list.tsx";
+import { acceptedUrl, serversUrl } from "../components/links.ts";
+import { Bars, shownBars } from "../components/bars.tsx";
+import { countText } from "../components/quantities.ts";
+import { safeText } from "../components/texts.tsx";
+import { Card, Empty, PageHead, Tabs } from "../components/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { NoTrend, PERIODS, trendPiece } from "./overview_page.tsx";
 import type { PageContext } from "./page_context.ts";

@@ -7,12 +7,12 @@
 import { Chart } from "../charts/chart.tsx";
 import { joinedLines } from "../charts/joined_lines.ts";
 import type { History, ServerDetails } from "../queries/dashboard_data.ts";
-import { Card, Empty, PageHead } from "../parts/blocks.tsx";
-import { compareUrl } from "../parts/links.ts";
-import { countText, latencyText } from "../parts/quantities.ts";
-import { PeriodCard } from "../parts/server_history.tsx";
-import { ServerAddress, ServerLink, StateDot, UptimeText } from "../parts/server_parts.tsx";
-import { Age, nameOf, safeText } from "../parts/texts.tsx";
+import { Card, Empty, PageHead } from "../components/blocks.tsx";
+import { compareUrl } from "../components/links.ts";
+import { countText, latencyText } from "../components/quantities.ts";
+import { PeriodCard } from "../components/server_history.tsx";
+import { ServerAddress, ServerLink, StateDot, UptimeText } from "../components/server_cells.tsx";
+import { Age, nameOf, safeText } from "../components/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { safeText } from "../parts/texts.tsx";
+import { safeText } from "../components/texts.tsx";
 import { bareDocument, htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 

@@ -8,10 +8,10 @@ import type { EventsPage } from "../../store/mod.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 import { eventCursor } from "../queries/cursors.ts";
 import type { EventsQuery } from "../queries/dashboard_data.ts";
-import { CommandText, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
-import { EventList, kindTitle } from "../parts/event_list.tsx";
-import { serverUrl } from "../parts/links.ts";
-import { safeText } from "../parts/texts.tsx";
+import { CommandText, Empty, PageHead, Tabs } from "../components/blocks.tsx";
+import { EventList, kindTitle } from "../components/event_list.tsx";
+import { serverUrl } from "../components/links.ts";
+import { safeText } from "../components/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
-import { Attribution, safeText } from "../parts/texts.tsx";
+import { Attribution, safeText } from "../components/texts.tsx";
 import type { PageContext } from "./page_context.ts";
 
 /** The pages of the navigation. */

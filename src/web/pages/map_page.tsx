@@ -11,10 +11,10 @@ import {
   type Square,
 } from "../queries/dashboard_data.ts";
 import { filterQuery } from "../queries/filters.ts";
-import { FilterChips } from "../parts/facet_list.tsx";
-import { Card, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
-import { cellName, Curve, MapSteps, networkText } from "../parts/map_parts.tsx";
-import { countText } from "../parts/quantities.ts";
+import { FilterChips } from "../components/facet_list.tsx";
+import { Card, Empty, PageHead, Tabs } from "../components/blocks.tsx";
+import { cellName, Curve, MapSteps, networkText } from "../components/map_legend.tsx";
+import { countText } from "../components/quantities.ts";
 import { htmlDocument } from "./layout.tsx";
 import { CellTable, LAYERS, mapUrl, squareParameters } from "./map_table.tsx";
 import type { PageContext } from "./page_context.ts";

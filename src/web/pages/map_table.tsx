@@ -7,12 +7,12 @@
 import { formatAddress } from "../../core/address.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
 import type { MapCells, MapLayer, MapQuery, Square } from "../queries/dashboard_data.ts";
-import { Card, CommandText, Empty } from "../parts/blocks.tsx";
-import { serversUrl, urlOf } from "../parts/links.ts";
-import { networkText } from "../parts/map_parts.tsx";
-import { countText } from "../parts/quantities.ts";
-import { Bar } from "../parts/server_parts.tsx";
-import { safeText } from "../parts/texts.tsx";
+import { Card, CommandText, Empty } from "../components/blocks.tsx";
+import { serversUrl, urlOf } from "../components/links.ts";
+import { networkText } from "../components/map_legend.tsx";
+import { countText } from "../components/quantities.ts";
+import { Bar } from "../components/server_cells.tsx";
+import { safeText } from "../components/texts.tsx";
 import { smallestSquare } from "../server_index/map_cells.ts";
 import { commandFor, type PageContext } from "./page_context.ts";
 

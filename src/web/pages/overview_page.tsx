@@ -9,14 +9,14 @@ import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import type { Overview, Trend, TrendPoint, TrendsQuery } from "../queries/dashboard_data.ts";
 import type { Piece, Series } from "../browser/chart_data.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
-import { serversUrl } from "../parts/links.ts";
-import { countText, percentText } from "../parts/quantities.ts";
-import { Age, safeText } from "../parts/texts.tsx";
-import { Card, CommandText, Empty, Figure, PageHead, Tabs } from "../parts/blocks.tsx";
+import { serversUrl } from "../components/links.ts";
+import { countText, percentText } from "../components/quantities.ts";
+import { Age, safeText } from "../components/texts.tsx";
+import { Card, CommandText, Empty, Figure, PageHead, Tabs } from "../components/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
-import { ScanTable } from "../parts/scan_table.tsx";
-import { ServerTable } from "../parts/server_table.tsx";
+import { ScanTable } from "../components/scan_table.tsx";
+import { ServerTable } from "../components/server_table.tsx";
 
 export interface OverviewPageData {
   readonly overview: Overview;

@@ -15,15 +15,21 @@ import {
   durationText,
   percentText,
   UNKNOWN_TEXT,
-} from "../parts/quantities.ts";
-import { isCampaign, PartCounts, PartLists } from "../parts/campaign_parts.tsx";
-import { Bar } from "../parts/server_parts.tsx";
-import { safeText, Time } from "../parts/texts.tsx";
-import { Card, Empty, Figure, PageHead } from "../parts/blocks.tsx";
+} from "../components/quantities.ts";
+import { isCampaign, PartCounts, PartLists } from "../components/campaign_parts.tsx";
+import { Bar } from "../components/server_cells.tsx";
+import { safeText, Time } from "../components/texts.tsx";
+import { Card, Empty, Figure, PageHead } from "../components/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
-import { durationOf, kindText, ScanBadge, scanNameText, shareOf } from "../parts/scan_table.tsx";
-import { ServerTable } from "../parts/server_table.tsx";
+import {
+  durationOf,
+  kindText,
+  ScanBadge,
+  scanNameText,
+  shareOf,
+} from "../components/scan_table.tsx";
+import { ServerTable } from "../components/server_table.tsx";
 
 export interface ScanPageData {
   readonly scan: StoredScan;

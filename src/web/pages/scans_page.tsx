@@ -5,11 +5,11 @@
  * @module
  */
 import type { StoredScan } from "../../store/mod.ts";
-import { Card, CommandText, Empty, PageHead } from "../parts/blocks.tsx";
-import { safeText } from "../parts/texts.tsx";
+import { Card, CommandText, Empty, PageHead } from "../components/blocks.tsx";
+import { safeText } from "../components/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
-import { ScanTable } from "../parts/scan_table.tsx";
+import { ScanTable } from "../components/scan_table.tsx";
 
 export function scansPage(
   { scans }: { readonly scans: readonly StoredScan[] },

@@ -7,20 +7,26 @@
 import type { Uptime } from "../../store/mod.ts";
 import type { History, ServerDetails } from "../queries/dashboard_data.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
-import { EventList } from "../parts/event_list.tsx";
-import { countText, latencyText, timeText } from "../parts/quantities.ts";
-import { acceptedUrl, serversUrl, serverUrl } from "../parts/links.ts";
+import { EventList } from "../components/event_list.tsx";
+import { countText, latencyText, timeText } from "../components/quantities.ts";
+import { acceptedUrl, serversUrl, serverUrl } from "../components/links.ts";
 import {
   FactsByProtocol,
   Flags,
   Plugins,
   RawReplies,
   ServerColumns,
-} from "../parts/server_facts.tsx";
-import { Bar, ServerAddress, ServerIcon, StateDot, uptimeTexts } from "../parts/server_parts.tsx";
-import { HistoryCharts } from "../parts/server_history.tsx";
-import { Age, Name, nameOf, safeText, Stranger } from "../parts/texts.tsx";
-import { Card, CommandText, Empty, Figure } from "../parts/blocks.tsx";
+} from "../components/server_facts.tsx";
+import {
+  Bar,
+  ServerAddress,
+  ServerIcon,
+  StateDot,
+  uptimeTexts,
+} from "../components/server_cells.tsx";
+import { HistoryCharts } from "../components/server_history.tsx";
+import { Age, Name, nameOf, safeText, Stranger } from "../components/texts.tsx";
+import { Card, CommandText, Empty, Figure } from "../components/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
 

@@ -13,20 +13,20 @@ import {
   usualOrder,
 } from "../../store/queries/orders.ts";
 import { filterQuery } from "../queries/filters.ts";
-import { serversUrl, urlOf, USUAL_SORT } from "../parts/links.ts";
+import { serversUrl, urlOf, USUAL_SORT } from "../components/links.ts";
 import {
   BoundsForm,
   FacetList,
   FilterChips,
   MatchedCounts,
   SearchForm,
-} from "../parts/facet_list.tsx";
-import { CommandText, Empty, PageHead, Tabs } from "../parts/blocks.tsx";
-import { safeText } from "../parts/texts.tsx";
+} from "../components/facet_list.tsx";
+import { CommandText, Empty, PageHead, Tabs } from "../components/blocks.tsx";
+import { safeText } from "../components/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
 import { MAX_COMPARED } from "./compare_page.tsx";
-import { COMPARE_FORM, ServerTable } from "../parts/server_table.tsx";
+import { COMPARE_FORM, ServerTable } from "../components/server_table.tsx";
 
 export interface ServersPageData {
   readonly query: ServersQuery;

@@ -10,8 +10,8 @@ import { DEFAULT_SPEED } from "../../app/settings/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { optOutMarkers } from "../../targets/shipped_lists.ts";
 import { styleSheet } from "../client_files.ts";
-import { Card } from "../parts/blocks.tsx";
-import { safeText } from "../parts/texts.tsx";
+import { Card } from "../components/blocks.tsx";
+import { safeText } from "../components/texts.tsx";
 import contactStyle from "../style/contact.css" with { type: "text" };
 import { singleFile } from "./single_file.tsx";
 

@@ -6,10 +6,10 @@
  */
 import { pointAt } from "../browser/hilbert.ts";
 import type { MapCells, Square } from "../queries/dashboard_data.ts";
-import { BarTable } from "../parts/bars.tsx";
-import { Card } from "../parts/blocks.tsx";
-import { cellName, Curve, MapSteps, networkText } from "../parts/map_parts.tsx";
-import { countText } from "../parts/quantities.ts";
+import { BarTable } from "../components/bars.tsx";
+import { Card } from "../components/blocks.tsx";
+import { cellName, Curve, MapSteps, networkText } from "../components/map_legend.tsx";
+import { countText } from "../components/quantities.ts";
 import { mapImage } from "./map_image.ts";
 
 /** Blocks of a side, and number of cells of a block. */

@@ -8,7 +8,7 @@ import { compareVersions, shownVersion } from "../../classify/game_versions.ts";
 import { parseAddress } from "../../core/address.ts";
 import { classedRuns } from "../../core/formatted/mod.ts";
 import type { ReportColumns } from "../browser/report_columns.ts";
-import { safeText, visibleMotd, visibleName } from "../parts/texts.tsx";
+import { safeText, visibleMotd, visibleName } from "../components/texts.tsx";
 import type { ReportedServer } from "./report_data.ts";
 
 /** Maximum length of names, and of other texts, UTF-16 units. */

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { Card } from "../parts/blocks.tsx";
-import { countText } from "../parts/quantities.ts";
-import { type ServerColumn, ServerTableFrame } from "../parts/server_table.tsx";
+import { Card } from "../components/blocks.tsx";
+import { countText } from "../components/quantities.ts";
+import { type ServerColumn, ServerTableFrame } from "../components/server_table.tsx";
 import type { ReportData } from "./report_data.ts";
 
 /** The heading of a column. The script sorts by all columns but the protocols. */

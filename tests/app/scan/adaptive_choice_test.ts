@@ -19,7 +19,7 @@ import { openStore } from "../../../src/store/open_store.ts";
 import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
 import { Store } from "../../../src/store/store.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
-import { networkOf } from "../../../src/targets/parts.ts";
+import { networkOf } from "../../../src/targets/shards.ts";
 import { record } from "../../store/records.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
 

@@ -10,7 +10,7 @@ import { givenOptions } from "../../../src/library/given_options.ts";
 import { scan } from "../../../src/library/scan.ts";
 import type { ScanOptions } from "../../../src/library/scan_options.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { networkOf } from "../../../src/targets/parts.ts";
+import { networkOf } from "../../../src/targets/shards.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { inFolder } from "../resume/stopped_programs.ts";
 

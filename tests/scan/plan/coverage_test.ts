@@ -3,7 +3,7 @@ import { parseEndpoint } from "../../../src/core/address.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { coverageOf, type CoverageOptions } from "../../../src/scan/plan/coverage.ts";
 import { compose } from "../../../src/targets/compose.ts";
-import { Parts } from "../../../src/targets/parts.ts";
+import { Shards } from "../../../src/targets/shards.ts";
 import { selectionFor } from "../scan_harness.ts";
 
 const PORTS: Record<string, readonly number[]> = { raknet: [19132], query: [25565, 25566] };
@@ -142,7 +142,7 @@ Deno.test("a protocol without an echo is not covered when replies were omitted",
 });
 
 Deno.test("the coverage of a shard contains the targets of its networks", () => {
-  const parts = new Parts(TARGETS.addresses, 3, 5);
+  const parts = new Shards(TARGETS.addresses, 3, 5);
   const shards = [1, 2, 3].map((index) =>
     selectionFor({ ...TARGETS, addresses: parts.cut(index) })
   );

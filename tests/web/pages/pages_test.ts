@@ -1,5 +1,5 @@
 /**
- * Tests all pages of src/web/pages/ and their parts of src/web/parts/, with harmless and with hostile
+ * Tests all pages of src/web/pages/ and their components of src/web/components/, with harmless and with hostile
  * texts.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";

@@ -17,12 +17,12 @@ import type { TerminalSize } from "../console.ts";
 import { percent } from "../loss_lines.ts";
 import { coloredName, paintText } from "../server_description.ts";
 import {
-  adaptiveParts,
+  adaptiveItems,
   digits,
-  fitParts,
+  fitItems,
   limitText,
-  type LinePart,
-  passParts,
+  type LineItem,
+  passItems,
   shortTime,
 } from "../status_line.ts";
 
@@ -110,11 +110,11 @@ export function scanBlockLines(view: ScanView, columns: number): string[] {
     speedText(values, now, rest, space);
   return [
     name("progress") + barText(progress, space),
-    name("") + fitParts(countParts(state), space),
+    name("") + fitItems(countItems(state), space),
     name("rate") + sparkline(samples.map(({ sent }) => sent), rate, limitText(state, limitedBy)),
     name("hits") +
     sparkline(samples.map(({ found }) => found), `${digits(progress.replyRate)}/s`, hits),
-    name("losses") + fitParts(lossParts(state), space),
+    name("losses") + fitItems(lossItems(state), space),
     ...latestLines(view, space).map((line, i) => name(i === 0 ? "found" : "") + line),
   ];
 }
@@ -158,11 +158,11 @@ function speedText(values: readonly number[], now: string, rest: string, space: 
 }
 
 /** The passes and the counters. */
-function countParts(state: ScanState): LinePart[] {
+function countItems(state: ScanState): LineItem[] {
   const { inspecting, written, noStatus } = state;
   return [
-    ...passParts(state, 4),
-    ...state.adaptive === undefined ? [] : adaptiveParts(state.adaptive),
+    ...passItems(state, 4),
+    ...state.adaptive === undefined ? [] : adaptiveItems(state.adaptive),
     [2, `${withCommas(sentIn(state))} sent`],
     ...(inspecting === 0 ? [] : [[3, `${countOf(inspecting, "interview")} pending`] as const]),
     [1, `${countOf(written, "row")} written`],
@@ -171,7 +171,7 @@ function countParts(state: ScanState): LinePart[] {
 }
 
 /** Losses by their causes, the most severe first. */
-function lossParts(state: ScanState): LinePart[] {
+function lossItems(state: ScanState): LineItem[] {
   const { tcp, replies, floods, canaries } = state;
   const estimate = estimateLoss(canaries);
   const causes: readonly (readonly [count: number, text: string])[] = [

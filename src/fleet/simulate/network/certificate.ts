@@ -66,8 +66,8 @@ export function makeCertificate(name: string, serial: bigint): Certificate {
 
 /** A name with one part, the common name. */
 function nameOf(name: string): Uint8Array {
-  const part = node(TAG.sequence, node(TAG.oid, COMMON_NAME), node(TAG.text, ascii(name)));
-  return node(TAG.sequence, node(SET, part));
+  const bytes = node(TAG.sequence, node(TAG.oid, COMMON_NAME), node(TAG.text, ascii(name)));
+  return node(TAG.sequence, node(SET, bytes));
 }
 
 const ascii = (text: string) => new TextEncoder().encode(text);

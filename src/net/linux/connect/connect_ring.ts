@@ -54,7 +54,7 @@ const GROWTH = 1 + 1 / 64;
 export const RETRY_MS = 100;
 
 /** What a {@linkcode ConnectRing} uses. It owns none of it. */
-export interface ConnectRingParts {
+export interface ConnectRingDependencies {
   readonly libc: Libc;
   readonly epoll: Epoll;
   readonly family: 4 | 6;
@@ -69,7 +69,7 @@ export interface ConnectRingParts {
 /** Sockets that connect. All times are milliseconds of one clock, which the caller reads. */
 export class ConnectRing {
   readonly slots: ConnectSlots;
-  readonly #parts: ConnectRingParts;
+  readonly #dependencies: ConnectRingDependencies;
   /** The address of the target, and the local one. */
   readonly #name: Uint8Array<ArrayBuffer>;
   readonly #nameView: DataView;
@@ -91,8 +91,8 @@ export class ConnectRing {
   #polledAt = -Infinity;
 
   /** Creates a ring without sockets. */
-  constructor(parts: ConnectRingParts) {
-    const { family, from, capacity } = this.#parts = parts;
+  constructor(dependencies: ConnectRingDependencies) {
+    const { family, from, capacity } = this.#dependencies = dependencies;
     this.slots = new ConnectSlots(capacity, ADDRESS_WORDS[family] as 1 | 4);
     this.#words = new Int32Array(this.slots.words);
     this.#limit = capacity;
@@ -116,7 +116,7 @@ export class ConnectRing {
    * @throws Error with the call that failed.
    */
   test(): void {
-    const { libc, epoll } = this.#parts;
+    const { libc, epoll } = this.#dependencies;
     const socket = this.#openSocket();
     if (socket < 0) throw failure(libc, "open a socket");
     try {
@@ -157,7 +157,7 @@ export class ConnectRing {
 
   /** Connects the socket in a slot to the address in memory. */
   #begin(slot: number, now: number): number {
-    const { libc } = this.#parts;
+    const { libc } = this.#dependencies;
     const { slots } = this;
     slots.used[slot] = 1;
     const isOpen = libc.call.connect(slots.sockets[slot], this.#name, this.#name.length) === 0;
@@ -170,7 +170,7 @@ export class ConnectRing {
 
   #writeName(words: Int32Array, at: number, count: number): void {
     const view = this.#nameView;
-    const address = ADDRESS[this.#parts.family];
+    const address = ADDRESS[this.#dependencies.family];
     view.setUint16(PORT, words[at + count]);
     for (let k = 0; k < count; k++) view.setInt32(address + 4 * k, words[at + k]);
   }
@@ -192,14 +192,14 @@ export class ConnectRing {
 
   #isExpired(slot: number | undefined, grace = 0): boolean {
     return slot !== undefined &&
-      this.slots.times[slot] + this.#parts.wait.ms + grace <= this.#polledAt;
+      this.slots.times[slot] + this.#dependencies.wait.ms + grace <= this.#polledAt;
   }
 
   /** Ends the connection of the socket in a slot. Closes the socket and returns false if that fails. */
   #disconnect(slot: number): boolean {
     const { slots } = this;
     if (slots.used[slot] === 0) return true;
-    const { call } = this.#parts.libc;
+    const { call } = this.#dependencies.libc;
     slots.used[slot] = 0;
     if (call.connect(slots.sockets[slot], NOWHERE, NOWHERE.length) === 0) return true;
     this.#close(slot);
@@ -207,13 +207,13 @@ export class ConnectRing {
   }
 
   #close(slot: number): void {
-    this.#parts.libc.call.close(this.slots.empty(slot));
+    this.#dependencies.libc.call.close(this.slots.empty(slot));
   }
 
   /** Opens a socket into a slot. Returns the slot, or as {@linkcode #takeSlot}. */
   #openSlot(now: number): number {
     const { slots } = this;
-    const { libc, epoll } = this.#parts;
+    const { libc, epoll } = this.#dependencies;
     if (now < this.#openFrom) return slots.count > 0 ? RING_FULL : -1 - this.#shortage;
     if (this.#isShrunk) this.#grow(now);
     if (slots.count >= this.#limit) return RING_FULL;
@@ -227,7 +227,7 @@ export class ConnectRing {
   }
 
   #openSocket(): number {
-    const { libc: { call }, family } = this.#parts;
+    const { libc: { call }, family } = this.#dependencies;
     const domain = family === 4 ? AF_INET : AF_INET6;
     const socket = call.socket(domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (socket < 0) return socket;
@@ -240,7 +240,7 @@ export class ConnectRing {
 
   /** Binds a socket to the local address, without a port: connecting chooses it. */
   #bind(socket: number): boolean {
-    const { call } = this.#parts.libc;
+    const { call } = this.#dependencies.libc;
     return call.setsockopt(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, int32(1), 4) === 0 &&
       call.bind(socket, this.#local!, this.#local!.length) === 0;
   }
@@ -277,7 +277,7 @@ export class ConnectRing {
   }
 
   #errorOf(socket: number): number {
-    const { libc } = this.#parts;
+    const { libc } = this.#dependencies;
     this.#optionSize[0] = 4;
     if (libc.call.getsockopt(socket, SOL_SOCKET, SO_ERROR, this.#option, this.#optionSize) < 0) {
       throw failure(libc, "read the error of a connection");
@@ -287,7 +287,7 @@ export class ConnectRing {
 
   /** Clears ICMP errors of earlier connections, which the system keeps with the socket. */
   #clearErrors(socket: number): void {
-    const { call } = this.#parts.libc;
+    const { call } = this.#dependencies.libc;
     while (call.recv(socket, this.#byte, 1n, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0);
   }
 
@@ -345,7 +345,7 @@ export class ConnectRing {
    * connecting fails with the same error as without a free port. Nothing is sent.
    */
   hasSource({ words, size }: TargetBatch, i: number): boolean {
-    const { libc, family } = this.#parts;
+    const { libc, family } = this.#dependencies;
     this.#writeName(words, i * size, this.slots.words);
     const socket = libc.call.socket(
       family === 4 ? AF_INET : AF_INET6,
@@ -361,7 +361,7 @@ export class ConnectRing {
 
   /** Closes all sockets. Nothing is sent for pending connections. */
   close(): void {
-    const { call } = this.#parts.libc;
+    const { call } = this.#dependencies.libc;
     const { sockets } = this.slots;
     sockets.forEach((socket, slot) => {
       if (socket >= 0) call.close(socket);

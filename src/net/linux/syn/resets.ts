@@ -24,7 +24,7 @@ const RESET: Template = {
 };
 
 /** What RST packets are sent with. */
-export interface ResetParts {
+export interface ResetDependencies {
   readonly sender: FrameSender;
   readonly route: FrameRoute;
   /** The source port of the SYN packets. */
@@ -43,8 +43,8 @@ export class Resets {
   #isSending = false;
 
   /** @param most Maximum number of SYN-ACKs between two calls of {@linkcode flush}. */
-  constructor(private readonly parts: ResetParts, most: number) {
-    const { sender, route } = parts;
+  constructor(private readonly dependencies: ResetDependencies, most: number) {
+    const { sender, route } = dependencies;
     this.#behind = framedAddresses(route, RESET);
     this.#batch = sender.thread === undefined
       ? new FrameBatch(route, this.#behind, RESET, most)
@@ -67,13 +67,13 @@ export class Resets {
   flush(): void {
     const batch = this.#batch;
     if (this.#isSending || batch.length === 0) return;
-    const sent = this.parts.gate?.isOpen() === false ? 0 : this.#send();
+    const sent = this.dependencies.gate?.isOpen() === false ? 0 : this.#send();
     if (typeof sent === "number") batch.clear();
     else void this.#finish(sent);
   }
 
   #send(): number | Promise<number> {
-    const { sender, port } = this.parts;
+    const { sender, port } = this.dependencies;
     const batch = this.#batch;
     if (batch instanceof TargetBatch) return sender.send(batch, port);
     batch.frames.finish(batch.framedCount, port);
@@ -87,7 +87,7 @@ export class Resets {
       this.#batch.clear();
       this.#isSending = false;
     } catch (error) {
-      this.parts.onFailure(error as Error);
+      this.dependencies.onFailure(error as Error);
     }
   }
 }

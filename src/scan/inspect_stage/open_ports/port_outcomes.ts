@@ -15,7 +15,7 @@ import type { ScanTables } from "../../tables/scan_tables.ts";
 import type { SightingAdmission } from "../sighting_admission.ts";
 
 /** The parts of the scan that get the outcomes. */
-export interface PortOutcomeParts {
+export interface PortOutcomeDependencies {
   /** The open ports that no pass probes again. */
   readonly foundPorts: FoundPorts;
   /** Queues each server that replied, with its status. */
@@ -40,7 +40,7 @@ export class PortOutcomes {
   constructor(
     private readonly options: ScanSetup,
     private readonly tables: ScanTables,
-    private readonly parts: PortOutcomeParts,
+    private readonly dependencies: PortOutcomeDependencies,
   ) {}
 
   /**
@@ -64,7 +64,7 @@ export class PortOutcomes {
     // packets were lost. One that accepted, but did not reply, is not queried again: TCP repeats lost
     // packets.
     if (CLOSED.has(outcome.why) || outcome.why === "timeout" || isExhausted(outcome)) {
-      this.parts.foundPorts.delete(endpoint, protocol);
+      this.dependencies.foundPorts.delete(endpoint, protocol);
     }
     if (isExhausted(outcome)) return void this.tables.uninspected.add(endpoint, onFinished);
     counts[CLOSED.has(outcome.why) ? "closed" : "unresponsive"]++;
@@ -96,8 +96,8 @@ export class PortOutcomes {
     const found = { endpoint, protocol, status, raw, latencyMs };
     const sighting: Sighting = { ...found, verified: true, at: clock.now(), socket: -1 };
     uninspected.remove(endpoint)();
-    if (responders.add(endpoint)) return this.parts.admission.push(sighting, onFinished);
-    this.parts.optOuts.take(sighting);
+    if (responders.add(endpoint)) return this.dependencies.admission.push(sighting, onFinished);
+    this.dependencies.optOuts.take(sighting);
     onFinished();
   }
 }

@@ -6,7 +6,7 @@
  */
 import { type Address, formatAddress } from "../../../core/address.ts";
 import { count } from "../../../sweep/mod.ts";
-import { networkOf, networkStart } from "../../../targets/parts.ts";
+import { networkOf, networkStart } from "../../../targets/shards.ts";
 
 /** Number of queries without a reply, and without a valid one between them, that make a network unresponsive. */
 const LIMIT = 16;

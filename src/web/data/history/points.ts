@@ -94,9 +94,9 @@ export function stepPoints(
       from: Math.max(start, period.from),
       to: Math.min(start + length, period.to),
     };
-    const parts = watched === undefined ? [] : gapsOf(step, gaps);
-    if (parts.length === 0) points.push({ ...values, at: step.from, until: step.from });
-    else points.push(...parts.map(({ from, to }) => ({ ...values, at: from, until: to })));
+    const unwatched = watched === undefined ? [] : gapsOf(step, gaps);
+    if (unwatched.length === 0) points.push({ ...values, at: step.from, until: step.from });
+    else points.push(...unwatched.map(({ from, to }) => ({ ...values, at: from, until: to })));
   }
   return points;
 }

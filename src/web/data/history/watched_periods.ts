@@ -1,5 +1,5 @@
 /**
- * The parts of a period in which a server was watched.
+ * The periods within a period in which a server was watched.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export async function spansOf(
 }
 
 /**
- * The parts of a period in which no watch watched a server: no observation of the server was valid.
+ * The periods within a period in which no watch watched a server: no observation of the server was valid.
  *
  * @param spans The spans of the days of the period, as {@linkcode spansOf} reads them.
  * @param optedOutAt When the server's address opted out, Unix milliseconds.
@@ -97,11 +97,11 @@ async function thinnedObservations(
   ).sort((a, b) => a.at - b.at);
 }
 
-/** The parts of a period that no other period contains. */
-export function gapsOf(period: Period, parts: readonly Period[]): Period[] {
+/** The periods within a period that no other period contains. */
+export function gapsOf(period: Period, others: readonly Period[]): Period[] {
   const gaps: Period[] = [];
   let end = period.from;
-  for (const { from, to } of parts.toSorted((a, b) => a.from - b.from)) {
+  for (const { from, to } of others.toSorted((a, b) => a.from - b.from)) {
     if (from >= period.to) break;
     if (from > end) gaps.push({ from: end, to: from });
     end = Math.max(end, to);

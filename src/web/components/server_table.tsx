@@ -23,7 +23,7 @@ import {
   ServerLink,
   SoftwareText,
   StateDot,
-} from "./server_parts.tsx";
+} from "./server_cells.tsx";
 import { Age, nameOf, safeText, Stranger } from "./texts.tsx";
 
 const COLUMNS = {

@@ -15,7 +15,7 @@ import { filterQuery, readFilters } from "../queries/filters.ts";
 import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
 import { acceptedUrl, serversUrl, toggled, urlOf, USUAL_SORT } from "./links.ts";
 import { countText, shortCount } from "./quantities.ts";
-import { Bar } from "./server_parts.tsx";
+import { Bar } from "./server_cells.tsx";
 import { safeText } from "./texts.tsx";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 

@@ -7,7 +7,7 @@ import {
   percentText,
   shortCount,
   timeText,
-} from "../../../src/web/parts/quantities.ts";
+} from "../../../src/web/components/quantities.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;

@@ -7,7 +7,7 @@
 import { scanName, type StoredScan } from "../../store/mod.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";
 import { countText, durationText, percentText, shortCount, UNKNOWN_TEXT } from "./quantities.ts";
-import { Bar } from "./server_parts.tsx";
+import { Bar } from "./server_cells.tsx";
 import { Age, safeText } from "./texts.tsx";
 
 /** Maximum length of the name of a scan, UTF-16 units. */

@@ -9,7 +9,7 @@ import type { FacetName, Facets, FacetValue } from "../queries/dashboard_data.ts
 import { Card } from "./blocks.tsx";
 import { FACET_TITLES } from "./facet_list.tsx";
 import { countText, percentText } from "./quantities.ts";
-import { Bar } from "./server_parts.tsx";
+import { Bar } from "./server_cells.tsx";
 import { safeText } from "./texts.tsx";
 
 const BARS: readonly FacetName[] = [

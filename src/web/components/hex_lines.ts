@@ -22,9 +22,9 @@ const WIDTH = 16;
 export function hexLines(bytes: Uint8Array): string[] {
   const lines: string[] = [];
   for (let at = 0; at < bytes.length; at += WIDTH) {
-    const part = bytes.subarray(at, at + WIDTH);
-    const numbers = Array.from(part, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    const text = Array.from(part, characterOf).join("");
+    const line = bytes.subarray(at, at + WIDTH);
+    const numbers = Array.from(line, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    const text = Array.from(line, characterOf).join("");
     lines.push(`${at.toString(16).padStart(4, "0")}  ${numbers.padEnd(WIDTH * 3 + 1)}${text}`);
   }
   return lines;

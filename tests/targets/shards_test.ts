@@ -3,7 +3,7 @@ import fc from "npm:fast-check@4.10.2";
 import { type Address, parseAddress } from "../../src/core/address.ts";
 import { InputError } from "../../src/core/errors.ts";
 import { compose, type Targets } from "../../src/targets/compose.ts";
-import { networkOf, Parts } from "../../src/targets/parts.ts";
+import { networkOf, Shards } from "../../src/targets/shards.ts";
 import type { Range, RangeSet } from "../../src/targets/ranges.ts";
 import { privateRanges } from "../../src/targets/shipped_lists.ts";
 
@@ -59,7 +59,7 @@ function addressesIn(set: RangeSet<Address>): Address[] {
 Deno.test("parts hold whole networks, are disjoint, and are all targets together", () => {
   fc.assert(
     fc.property(targets, fc.integer({ min: 1, max: 12 }), seeds, (whole, count, seed) => {
-      const parts = new Parts(whole, count, seed);
+      const parts = new Shards(whole, count, seed);
       const partOf = new Map<Address, number>();
       const sum = { size: 0n, publicSize: 0n, loopbackSize: 0n };
       const found: string[] = [];
@@ -100,13 +100,13 @@ function networksOf10(count: number): Targets {
 
 Deno.test("parts depend on the seed, and are repeated for equal seeds", () => {
   const whole = networksOf10(64);
-  const partOf = (seed: number | undefined) => members(new Parts(whole, 4, seed).cut(2)).join();
+  const partOf = (seed: number | undefined) => members(new Shards(whole, 4, seed).cut(2)).join();
   assertEquals(partOf(7), partOf(7));
   assertEquals(new Set([undefined, 7, 8, 9].map(partOf)).size, 4);
 });
 
 Deno.test("the networks of a part are spread over the targets like a random choice", () => {
-  const parts = new Parts(networksOf10(4096), 4, 11);
+  const parts = new Shards(networksOf10(4096), 4, 11);
   let neighbours = 0;
   for (let network = 1; network < 4096; network++) {
     const [a, b] = [network - 1, network].map((one) => parts.indexOf(0x0a000000 + one * 256));
@@ -117,14 +117,14 @@ Deno.test("the networks of a part are spread over the targets like a random choi
 });
 
 Deno.test("with more parts than networks, the last parts are empty", () => {
-  const parts = new Parts(networksOf10(3), 5, 1);
+  const parts = new Shards(networksOf10(3), 5, 1);
   const sizes = [1, 2, 3, 4, 5].map((index) => parts.cut(index).size);
   assertEquals(sizes, [256n, 256n, 256n, 0n, 0n]);
   assertEquals(parts.cut(4).groups, []);
 });
 
 Deno.test("addresses in networks without targets are in no part", () => {
-  const parts = new Parts(networksOf10(2), 2, 1);
+  const parts = new Shards(networksOf10(2), 2, 1);
   assertEquals([0x09ffffff, 0x0a000200, 1n].map((address) => parts.indexOf(address)), [
     undefined,
     undefined,
@@ -135,13 +135,13 @@ Deno.test("addresses in networks without targets are in no part", () => {
 Deno.test("parts of more than 2^48 addresses are refused with advice", () => {
   const range = { start: 1n << 100n, end: (1n << 100n) + (1n << 49n) };
   const whole = compose([{ range, port: undefined }], { never: [], private: [], chosen: [] });
-  assertThrows(() => new Parts(whole, 2, 1), InputError, "a list of addresses");
+  assertThrows(() => new Shards(whole, 2, 1), InputError, "a list of addresses");
 });
 
 Deno.test("a part of all IPv4 addresses has whole networks up to the last one", () => {
   const range = { start: 0, end: 2 ** 32 };
   const whole = compose([{ range, port: undefined }], { never: [], private: [], chosen: [] });
-  const parts = new Parts(whole, 4096, 5);
+  const parts = new Shards(whole, 4096, 5);
   assertEquals(parts.networks, 2 ** 24);
   const last = parts.cut(parts.indexOf(2 ** 32 - 1)!);
   assertEquals(last.size, 2n ** 20n);
@@ -166,7 +166,7 @@ Deno.test("shards of an adaptive scan are the largest networks of which each has
       private: [],
       chosen: [],
     });
-    const shards = Parts.forDiscovery(whole, count, 3);
+    const shards = Shards.forDiscovery(whole, count, 3);
     let sum = 0;
     for (let index = 1; index <= count; index++) {
       const shard = shards.cut(index);
@@ -183,7 +183,7 @@ Deno.test("shards of an adaptive scan are dealt by the seed", () => {
   const whole = networksOf10(2 ** 16);
   const first = (seed: number) =>
     String(
-      [...Parts.forDiscovery(whole, 2, seed).cut(1).groups[0].addresses].map(({ start }) => start),
+      [...Shards.forDiscovery(whole, 2, seed).cut(1).groups[0].addresses].map(({ start }) => start),
     );
   assertEquals(first(1), first(1));
   assert(first(1) !== first(2));

@@ -1,5 +1,5 @@
 /**
- * Parts of targets: whole networks, dealt in a shuffled order.
+ * Shards of targets: whole networks, dealt in a shuffled order.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { MAX_POSITIONS, Permutation } from "./permutation.ts";
 import { lastNotAbove, later, type Range, RangeSet } from "./ranges.ts";
 import { privateRanges } from "./shipped_lists.ts";
 
-/** Shard `index` of `count`, counted from 1: one part of a scan's targets. */
+/** Shard `index` of `count`, counted from 1: a share of a scan's targets. */
 export interface Shard {
   /** The number of the shard, 1 to `count`. */
   readonly index: number;
@@ -55,33 +55,33 @@ const DISCOVERY_SIZES = [2 ** 20, 2 ** 16, 2 ** 12];
 const MIN_NETWORKS = 16;
 
 /** Tweak of the seed. Passes use 0 and above, the choice of endpoints for a limit uses -1. */
-const PARTS_TWEAK = -2;
+const SHARDS_TWEAK = -2;
 
 /**
- * Divides targets into parts of whole networks, so that the caps of hosts and networks hold in each
- * part by itself.
+ * Divides targets into shards of whole networks, so that the caps of hosts and networks hold in each
+ * shard by itself.
  *
  * The networks that contain targets, /24 of IPv4 (or larger ones) and /48 of IPv6, are numbered in
  * ascending order, IPv4 before IPv6. A permutation by the seed shuffles the numbers. The network with the shuffled
- * number p belongs to part 1 + p mod `count`.
+ * number p belongs to shard 1 + p mod `count`.
  *
- * @example The two parts of three networks, without a seed
+ * @example The two shards of three networks, without a seed
  * ```ts
  * import { compose, formatAddress } from "blocksweep/targets";
  * import { assertEquals } from "@std/assert";
  *
  * const range = { start: 0x0a000000, end: 0x0a000204 }; // 10.0.0.0 to 10.0.2.3
  * const targets = compose([{ range, port: undefined }], { never: [], private: [], chosen: [] });
- * const parts = new Parts(targets, 2, undefined);
+ * const shards = new Shards(targets, 2, undefined);
  * const starts = (index: number) =>
- *   parts.cut(index).groups.flatMap(({ addresses }) => [...addresses])
+ *   shards.cut(index).groups.flatMap(({ addresses }) => [...addresses])
  *     .map(({ start }) => formatAddress(start));
  * assertEquals([starts(1), starts(2)], [["10.0.0.0", "10.0.2.0"], ["10.0.1.0"]]);
- * assertEquals(parts.indexOf(0x0a000107), 2);
+ * assertEquals(shards.indexOf(0x0a000107), 2);
  * ```
  */
-export class Parts {
-  /** Number of networks that contain targets. A part with a higher number than that is empty. */
+export class Shards {
+  /** Number of networks that contain targets. A shard with a higher number than that is empty. */
   readonly networks: number;
   /** These networks of each family. */
   readonly #touched: Readonly<Record<4 | 6, RangeSet<Address>>>;
@@ -90,7 +90,7 @@ export class Parts {
   /**
    * Divides targets.
    *
-   * @param count Number of parts, at least 1.
+   * @param count Number of shards, at least 1.
    * @param seed Seed of the order; `undefined`: networks are dealt in ascending order.
    * @param size Number of addresses of an IPv4 network: a power of two. Default: a /24.
    * @throws InputError when there are more than 2^48 addresses.
@@ -109,7 +109,7 @@ export class Parts {
     }
     this.#touched = { 4: networksOf(targets, 4, size), 6: networksOf(targets, 6, size) };
     this.networks = this.#touched[4].index.size + this.#touched[6].index.size;
-    if (seed !== undefined) this.#order = new Permutation(this.networks, seed, PARTS_TWEAK);
+    if (seed !== undefined) this.#order = new Permutation(this.networks, seed, SHARDS_TWEAK);
   }
 
   /**
@@ -120,15 +120,15 @@ export class Parts {
    * @param count Number of shards, at least 1.
    * @param seed Seed of the order.
    */
-  static forDiscovery(targets: Targets, count: number, seed: number): Parts {
+  static forDiscovery(targets: Targets, count: number, seed: number): Shards {
     const fits = (size: number) => networksOf(targets, 4, size).index.size >= MIN_NETWORKS * count;
-    return new Parts(targets, count, seed, DISCOVERY_SIZES.find(fits) ?? DISCOVERY_SIZES.at(-1));
+    return new Shards(targets, count, seed, DISCOVERY_SIZES.find(fits) ?? DISCOVERY_SIZES.at(-1));
   }
 
   /**
-   * The targets of a part. Its number of omitted addresses is that of all parts.
+   * The targets of a shard. Its number of omitted addresses is that of all shards.
    *
-   * @param index The number of the part, 1 to `count`.
+   * @param index The number of the shard, 1 to `count`.
    */
   cut(index: number): Targets {
     if (this.count === 1) return this.targets;
@@ -141,7 +141,7 @@ export class Parts {
     return targetsOf(left, this.targets.omitted, privateRanges().map(({ range }) => range));
   }
 
-  /** The part of the network of an address; `undefined`: the network contains no target. */
+  /** The shard of the network of an address; `undefined`: the network contains no target. */
   indexOf(address: Address): number | undefined {
     const number = this.#numberOf(networkOf(address, this.size));
     return number === undefined
@@ -157,7 +157,7 @@ export class Parts {
     return ipv4.index.size + number;
   }
 
-  /** The numbers of the networks of a part, ascending. */
+  /** The numbers of the networks of a shard, ascending. */
   #networksOf(index: number): Uint32Array {
     const numbers = new Float64Array(
       Math.max(0, Math.ceil((this.networks - (index - 1)) / this.count)),
@@ -167,7 +167,7 @@ export class Parts {
     return Uint32Array.from(numbers).sort();
   }
 
-  /** The addresses of a set that are in networks of a part. */
+  /** The addresses of a set that are in networks of a shard. */
   *#rangesIn(addresses: RangeSet<Address>, numbers: Uint32Array): Iterable<Range> {
     for (const { start, end } of addresses) {
       // The networks that a range touches have consecutive numbers.

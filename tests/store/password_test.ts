@@ -54,7 +54,7 @@ Deno.test("a resumed scan needs the password again when it was part of the URL",
       ...readCommandLine("scan", ["10.0.0.1"]),
       outputs: [],
       resumable: true,
-      databases: { places: [parseDatabaseLocation(url)!] },
+      databases: { locations: [parseDatabaseLocation(url)!] },
     };
     return endLines(
       job as unknown as Continuable,

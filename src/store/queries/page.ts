@@ -103,7 +103,7 @@ export async function pageOf(
   steps: PageSteps = STEPS,
 ): Promise<readonly number[]> {
   const { conditions, sort, limit, matches } = page;
-  const parted = conditions.find(({ ranges: parts }) => parts?.order === usualOrder(sort));
+  const parted = conditions.find(({ ranges }) => ranges?.order === usualOrder(sort));
   if (parted !== undefined) return await partedPage(database, page, parted, steps);
   if (matches !== undefined) return await matchedPage(database, page, matches, steps);
   const query = async ({ sql, values }: Sql) =>
@@ -142,12 +142,12 @@ async function partedPage(
   steps: PageSteps,
 ): Promise<readonly number[]> {
   const { sort, start, limit } = page;
-  const { order, conditions: parts } = parted.ranges!;
+  const { order, conditions: ranges } = parted.ranges!;
   const others = page.conditions.filter((one) => one !== parted);
-  const inPart = { ...parted, parts: undefined, order };
+  const inRange = { ...parted, ranges: undefined, order };
   const ids: number[] = [];
-  for (const part of isDescending(sort, start) ? parts.toReversed() : parts) {
-    const conditions = [inPart, part, ...others];
+  for (const range of isDescending(sort, start) ? ranges.toReversed() : ranges) {
+    const conditions = [inRange, range, ...others];
     const rest = { ...page, conditions, limit: limit - ids.length };
     ids.push(...await pageOf(database, rest, steps));
     if (ids.length >= limit) break;

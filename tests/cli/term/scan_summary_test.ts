@@ -139,7 +139,7 @@ Deno.test("a scan whose every pass was disturbed by floods says so with --quiet,
       options: { quiet: true },
       resumable: true,
       outputs: [],
-      databases: { places: [] },
+      databases: { locations: [] },
     };
     return endLines(job as unknown as Continuable, state, DONE, undefined);
   };
@@ -190,7 +190,7 @@ Deno.test("summary() and the last lines report a scan whose probes the system re
   assertEquals(reported(summary(state, INCOMPLETE, SCOPE)), [line]);
   assertEquals(reported(summary({ ...state, sent: 1 }, INCOMPLETE, SCOPE)), []);
   const lines = (quiet: boolean) => {
-    const job = { options: { quiet }, resumable: true, outputs: [], databases: { places: [] } };
+    const job = { options: { quiet }, resumable: true, outputs: [], databases: { locations: [] } };
     return endLines(job as unknown as Continuable, state, INCOMPLETE, "rows.csv.checkpoint");
   };
   assertEquals(reported(lines(true)), [line]);
@@ -279,7 +279,7 @@ Deno.test("the status file and the metrics have the progress of an adaptive scan
 Deno.test("an adaptive scan without a checkpoint prints no command that continues it", () => {
   const job = {
     options: { quiet: false, rescan: undefined },
-    ...{ resumable: true, outputs: [], databases: { places: [] } },
+    ...{ resumable: true, outputs: [], databases: { locations: [] } },
   } as unknown as Continuable;
   const end = { ...DONE, reason: "interrupted" } as ScanEnd;
   assertEquals(endLines(job, adaptiveState(), end, undefined), [
@@ -298,7 +298,7 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
     options,
     given: { words: ["127.0.0.1"], given: new Map() },
     choice: { protocols: [], order: { seed: 5 } },
-    ...{ outputs: [], databases: { places: [] }, resumable: true },
+    ...{ outputs: [], databases: { locations: [] }, resumable: true },
   } as unknown as Continuable;
   const [line] = endLines(scan, shortState(1, 0), INCOMPLETE, "rows.csv.checkpoint");
   assertEquals(

@@ -76,7 +76,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     "style",
     ".",
     "queries",
-    "parts",
+    "components",
     "charts",
     "server_index",
     "data",

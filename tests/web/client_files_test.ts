@@ -28,17 +28,17 @@ Deno.test("scripts have no types, import existing scripts, and use no sink of tr
   }
 });
 
-Deno.test("scripts that follow running scans replace parts that their pages have", () => {
+Deno.test("scripts that follow running scans replace fragments that their pages have", () => {
   const pages = pagesWith("Sample");
   for (
-    const [script, part, paths] of [
+    const [script, name, paths] of [
       ["live.js", "data-live-parts", ["/scans/1"]],
       ["follow.js", "data-follow", ["/", "/scans"]],
     ] as const
   ) {
-    const { body } = FILES.find(({ name }) => name === script)!;
-    assert(body.includes(`replaceParts("[${part}]")`), script);
-    for (const path of paths) assert(pages.get(path)!.includes(` ${part}`), path);
+    const { body } = FILES.find((one) => one.name === script)!;
+    assert(body.includes(`replaceFragments("[${name}]")`), script);
+    for (const path of paths) assert(pages.get(path)!.includes(` ${name}`), path);
   }
 });
 

@@ -3,7 +3,8 @@ import { emptyRecord } from "../../src/core/record.ts";
 import { type UsualOrder, usualOrder } from "../../src/store/queries/orders.ts";
 import type { ListedPart } from "../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../src/store/scans/scan_list.ts";
-import type { DashboardData, ListedServer } from "../../src/web/queries/dashboard_data.ts";
+import type { DashboardData } from "../../src/web/queries/dashboard_data.ts";
+import type { ListedServer } from "../../src/web/queries/schemas.ts";
 
 /** The hash of the only icon. */
 export const ICON = "a".repeat(64);

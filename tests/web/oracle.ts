@@ -7,12 +7,8 @@ import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../src/store/rows/st
 import { foldedKey, versionKey } from "../../src/store/rows/stored_values.ts";
 import { tagsExpression, tagsIn } from "../../src/store/rows/server_tags.ts";
 import { Store } from "../../src/store/store.ts";
-import type {
-  DashboardFilters,
-  FacetName,
-  FacetValue,
-  ListedServer,
-} from "../../src/web/queries/dashboard_data.ts";
+import type { DashboardFilters, FacetValue } from "../../src/web/queries/dashboard_data.ts";
+import type { FacetName, ListedServer } from "../../src/web/queries/schemas.ts";
 import { parseNetwork } from "../../src/store/queries/filters.ts";
 import { NASTY, record } from "../store/records.ts";
 

@@ -16,14 +16,12 @@ import type {
 import { eventCursor, serversCursor } from "../queries/cursors.ts";
 import { withoutPlayersColumn } from "./live_feed.ts";
 
-export type Members = Readonly<Record<string, unknown>>;
-
 export function serversDocument(
   { query: { sort }, page: { servers, total, next, previous } }: {
     readonly query: ServersQuery;
     readonly page: ServersPage;
   },
-): Members {
+) {
   return {
     total,
     servers: servers.map(withoutPlayersColumn),
@@ -34,7 +32,7 @@ export function serversDocument(
 
 export function eventsDocument(
   { page: { events, next } }: { readonly page: EventsPage },
-): Members {
+) {
   return { events: events.map(eventOf), next: next && eventCursor(next) };
 }
 
@@ -43,7 +41,7 @@ function eventOf({ tx, seq, ...event }: StoredEvent) {
   return { position: `${tx}-${seq}`, ...event };
 }
 
-export function detailsDocument({ details }: { readonly details: ServerDetails }): Members {
+export function detailsDocument({ details }: { readonly details: ServerDetails }) {
   const { server, tags, notes, players, aliasOf, aliases, uptime, days, replies, events } = details;
   return {
     server: withoutPlayersColumn(server),
@@ -78,7 +76,7 @@ function uptimeOf({ watchedS, onlineS, playerS, playersMin, playersMax }: Uptime
   };
 }
 
-export function historyDocument({ from, to, step, points, unwatched, peak }: History): Members {
+export function historyDocument({ from, to, step, points, unwatched, peak }: History) {
   return {
     from,
     to,
@@ -104,7 +102,7 @@ export function mapDocument(
     readonly query: MapQuery;
     readonly cells: MapCells;
   },
-): Members {
+) {
   return {
     network: `${formatAddress(address)}/${prefix}`,
     layer,

@@ -5,28 +5,20 @@
  * @module
  */
 import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
-import type { Field, ServerRecord } from "../../core/record.ts";
+import type { ServerRecord } from "../../core/record.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { ndjsonFormat } from "../../sinks/json.ts";
 import type { Format } from "../../sinks/sink.ts";
-import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import {
   type DashboardData,
   DataError,
   type ServersPage,
   type ServersQuery,
 } from "../queries/dashboard_data.ts";
+import { LISTED_FIELDS } from "../queries/schemas.ts";
 import type { StreamedContent } from "./answer.ts";
 import { MAX_ROWS } from "../queries/common_parameters.ts";
 import type { RouteRequest } from "./route.ts";
-
-/**
- * Columns of servers in lists and files: without the names of players, of which the dashboard has no
- * index. The page of a server has them.
- */
-export const LISTED_FIELDS: readonly Field[] = STORED_FIELDS.filter(({ name }) =>
-  name !== "players"
-);
 
 /** Maximum number of exports that may run at the same time. */
 export const MAX_EXPORTS = 8;

@@ -6,11 +6,13 @@
  * @module
  */
 import type { Clock } from "../../net/clock.ts";
-import { jsonText } from "../../sinks/json.ts";
+import { jsonText, SCHEMA } from "../../sinks/json.ts";
 import type { StoredScan } from "../../store/mod.ts";
 import type { Piece } from "../browser/chart_data.ts";
-import { type DashboardData, DataError, type ListedServer } from "../queries/dashboard_data.ts";
-import { RateHistory, type Rates } from "./rate_history.ts";
+import { type DashboardData, DataError } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
+import { RateHistory } from "./rate_history.ts";
+import type { AnswerOf } from "../queries/schemas.ts";
 import { StreamLimit } from "./stream_limit.ts";
 
 /** A server of a list, without the names of players. */
@@ -28,30 +30,14 @@ const HEARTBEAT_MS = 15_000;
 /** Number of the last servers of each running scan. */
 const FINDS = 5;
 
-/** A scan that runs, with its rates. */
-export interface LiveScan extends StoredScan, Rates {
-  /** The servers that the scan has written last, the newest first. */
-  readonly finds: readonly Omit<ListedServer, "players">[];
-}
-
-/** An event of the stream. */
-export interface LiveState {
-  readonly schema: 1;
-  /** Unix milliseconds. */
-  readonly at: number;
-  /** The scans and watches that run, those that ended while streams were open, and those of `scan`. */
-  readonly scans: readonly LiveScan[];
-  /** The contents of the files of `--status-file`; null: cannot be read. */
-  readonly status: readonly unknown[];
-  /** Why the database cannot be read now; null: it can. */
-  readonly error: string | null;
-}
+/** An event of the stream, without the version of its schema. */
+export type LiveState = AnswerOf<"live">;
 
 /** What a feed reads. */
 export interface LiveSources {
   readonly data: Pick<DashboardData, "runningScans" | "finds">;
   /** Reads the files of `--status-file`. */
-  readonly status: () => Promise<readonly unknown[]>;
+  readonly status: () => Promise<LiveState["status"]>;
   readonly clock: Clock;
   /** Receives an error that is a defect of the program. */
   readonly report: (error: unknown) => void;
@@ -158,7 +144,7 @@ export class LiveFeed {
   async #state(): Promise<LiveState> {
     const { data, status, clock } = this.sources;
     const files = await status();
-    const state = { schema: 1, at: clock.wall(), status: files } as const;
+    const state = { at: clock.wall(), status: files };
     try {
       const named = [...this.#listeners.values()].filter((id) => id !== undefined);
       const ids = [...new Set([...named, ...this.#seen])];
@@ -193,5 +179,5 @@ function eventText(state: LiveState, scan: string | undefined): string {
   const scans = scan === undefined
     ? state.scans
     : state.scans.filter(({ scan_id }) => scan_id === scan);
-  return `event: state\ndata: ${jsonText({ ...state, scans })}\n\n`;
+  return `event: state\ndata: ${jsonText({ schema: SCHEMA, ...state, scans })}\n\n`;
 }

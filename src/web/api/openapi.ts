@@ -8,7 +8,7 @@ import config from "../../../deno.json" with { type: "json" };
 import { MAX_CUT } from "../data/search_cut.ts";
 import type { Parameter, Parameters } from "../queries/parameters.ts";
 import type { Operation, Route } from "./route.ts";
-import { COMPONENTS } from "./schemas.ts";
+import { COMPONENTS } from "../queries/schemas.ts";
 
 /** Errors of all routes, by status. */
 const ERRORS: Readonly<Record<string, string>> = {

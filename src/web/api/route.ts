@@ -17,6 +17,7 @@ import {
   readParameters,
   type ValuesOf,
 } from "../queries/parameters.ts";
+import type { Schema } from "../queries/schemas.ts";
 import type { LiveFeed } from "./live_feed.ts";
 import type { StreamLimit } from "./stream_limit.ts";
 
@@ -139,7 +140,7 @@ interface Page<Path extends Parameters, Query extends Parameters, Data, More>
 }
 
 /** Data with a page, a document of the JSON API, and files. */
-interface Resource<Path extends Parameters, Query extends Parameters, Data, More> {
+interface Resource<Path extends Parameters, Query extends Parameters, Data, More, Document> {
   /** The path of the page. The document's path is that path below `/api`. */
   readonly path: string;
   readonly pathParameters?: Path;
@@ -152,8 +153,8 @@ interface Resource<Path extends Parameters, Query extends Parameters, Data, More
   ) => Promise<Data | undefined>;
   readonly page?: Page<Path, Query, Data, More>;
   readonly json?: Representation<Query> & Operation & {
-    /** The members of the document. Default: those of the data. */
-    readonly document?: (data: NoInfer<Data>) => Readonly<Record<string, unknown>>;
+    readonly schema: Schema<Document>;
+    readonly document: (data: NoInfer<Data>) => NoInfer<Document> & object;
   };
   readonly files?: Representation<Query> & {
     readonly formats: readonly {
@@ -168,7 +169,8 @@ export function resource<
   const Path extends Parameters = Record<never, never>,
   const Query extends Parameters = Record<never, never>,
   More = unknown,
->(definition: Resource<Path, Query, Data, More>): Route[] {
+  Document = never,
+>(definition: Resource<Path, Query, Data, More, Document>): Route[] {
   const { path, page, json, files } = definition;
   const routes: Route[] = [];
   if (page !== undefined) {
@@ -188,7 +190,7 @@ export function resource<
         definition,
         json,
         { path: `/api${path}`, operation: json },
-        (data) => jsonContent({ schema: SCHEMA, ...json.document?.(data) ?? data }),
+        (data) => jsonContent({ schema: SCHEMA, ...json.document(data) }),
       ),
     );
   }
@@ -199,7 +201,7 @@ export function resource<
 }
 
 function routeOf<Path extends Parameters, Query extends Parameters, Data, More>(
-  { pathParameters, hasFilters, parameters, data }: Resource<Path, Query, Data, More>,
+  { pathParameters, hasFilters, parameters, data }: Resource<Path, Query, Data, More, unknown>,
   { names, defaults, more }: Representation<Query> & Pick<Page<Path, Query, Data, More>, "more">,
   own: Pick<Route, "path" | "operation">,
   show: (data: Data, request: RouteRequest, values: Values<Path, Query>, more?: More) => Answer,

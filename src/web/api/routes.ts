@@ -49,7 +49,7 @@ import { MAX_STREAMS, withoutPlayersColumn } from "./live_feed.ts";
 import { openApi } from "./openapi.ts";
 import { checkBounds, parameter, ParameterError, several, TEXT } from "../queries/parameters.ts";
 import { resource, type Route, route, type RouteRequest } from "./route.ts";
-import { ANSWERS } from "./schemas.ts";
+import { ANSWERS } from "../queries/schemas.ts";
 
 /** Number of servers of a page. */
 const PAGE = 50;
@@ -199,6 +199,7 @@ const DATA_ROUTES: readonly Route[] = [
       summary: "Counts of the servers that the filters match, by the values of their properties.",
       schema: ANSWERS.facets,
       description: "The counts. A property is counted without its own filter.",
+      document: (counts) => counts,
     },
   }),
   resource({
@@ -243,6 +244,7 @@ const DATA_ROUTES: readonly Route[] = [
       summary: "Numbers of servers and players over time.",
       schema: ANSWERS.trends,
       description: "A trend of all servers, or one for each value of `by`.",
+      document: (trends) => trends,
     },
   }),
   resource({
@@ -253,6 +255,7 @@ const DATA_ROUTES: readonly Route[] = [
       summary: "The newest scans and watches.",
       schema: ANSWERS.scans,
       description: "At most 100 scans and watches.",
+      document: (scans) => scans,
     },
   }),
   resource({

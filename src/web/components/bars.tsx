@@ -5,7 +5,8 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
-import type { FacetName, Facets, FacetValue } from "../queries/dashboard_data.ts";
+import type { Facets, FacetValue } from "../queries/dashboard_data.ts";
+import type { FacetName } from "../queries/schemas.ts";
 import { Card } from "./blocks.tsx";
 import { FACET_TITLES } from "./facet_list.tsx";
 import { countText, percentText } from "./quantities.ts";

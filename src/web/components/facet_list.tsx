@@ -4,13 +4,8 @@
  *
  * @module
  */
-import {
-  type DashboardFilters,
-  type FacetName,
-  FACETS,
-  type Facets,
-  type FacetValue,
-} from "../queries/dashboard_data.ts";
+import type { DashboardFilters, Facets, FacetValue } from "../queries/dashboard_data.ts";
+import { type FacetName, FACETS } from "../queries/schemas.ts";
 import { filterQuery, readFilters } from "../queries/filters.ts";
 import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
 import { acceptedUrl, serversUrl, toggled, urlOf, USUAL_SORT } from "./links.ts";

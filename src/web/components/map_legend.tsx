@@ -7,7 +7,8 @@
 import { pointAt } from "../browser/hilbert.ts";
 import { mapSteps } from "../browser/map_scale.ts";
 import { formatAddress } from "../../core/address.ts";
-import type { MapLayer, Square } from "../queries/dashboard_data.ts";
+import type { Square } from "../queries/dashboard_data.ts";
+import type { MapLayer } from "../queries/schemas.ts";
 
 /** A network in CIDR notation. */
 export function networkText({ address, prefix }: { address: number; prefix: number }): string {

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Uptime } from "../../store/mod.ts";
-import type { ListedServer } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
 import { serverUrl } from "./links.ts";
 import { countText, durationText, percentText, UNKNOWN_TEXT } from "./quantities.ts";
 import { Name, nameOf, safeText, Stranger } from "./texts.tsx";

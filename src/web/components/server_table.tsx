@@ -6,7 +6,8 @@
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
 import { shownVersion } from "../../classify/game_versions.ts";
-import type { ListedServer, ServersQuery } from "../queries/dashboard_data.ts";
+import type { ServersQuery } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
 import {
   reversedOrder,
   SERVER_ORDERS,

@@ -7,7 +7,7 @@ import { type Database, isInList, listValue, type Row } from "../../store/databa
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/mod.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { tagsExpression, tagsIn } from "../../store/rows/server_tags.ts";
-import type { ListedServer } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
 import { iconsAmong } from "./icons.ts";
 
 /**

@@ -9,7 +9,8 @@ import { SERVER_ORDERS } from "../../store/queries/orders.ts";
 import { runningScans, storableUuid } from "../../store/mod.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 
-import type { ListedServer, Overview } from "../queries/dashboard_data.ts";
+import type { Overview } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
 import { listedServers } from "./listed_servers.ts";
 
 /** Number of servers of the overview. */

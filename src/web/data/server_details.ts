@@ -9,12 +9,8 @@ import { hasAddressIn, isServerNumber, recentUptime, uptimeByDay } from "../../s
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import { serverId } from "../../core/record.ts";
-import {
-  type ListedServer,
-  type ServerDetails,
-  type StoredReply,
-  UPTIME_DAYS,
-} from "../queries/dashboard_data.ts";
+import { type ServerDetails, type StoredReply, UPTIME_DAYS } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
 import { listedServers } from "./listed_servers.ts";
 
 /** Number of events of a server's page. */

@@ -17,10 +17,10 @@ import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import {
   type DashboardFilters,
   DataError,
-  type ListedServer,
   type ServersPage,
   type ServersQuery,
 } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
 import { searchDatabase } from "./search_cut.ts";
 import { listedServers } from "./listed_servers.ts";
 import { DASHBOARD_FILTERS, testOfRows } from "../queries/dashboard_filters.ts";

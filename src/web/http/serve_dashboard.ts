@@ -6,7 +6,7 @@
 import { affordableConnections, HttpServer, listenOn } from "../../app/http/mod.ts";
 import type { Clock } from "../../net/clock.ts";
 import { MAX_EXPORTS } from "../api/export_files.ts";
-import { LiveFeed } from "../api/live_feed.ts";
+import { LiveFeed, type LiveSources } from "../api/live_feed.ts";
 import type { Site } from "../api/route.ts";
 import { StreamLimit } from "../api/stream_limit.ts";
 import { AccessToken } from "./access_token.ts";
@@ -31,7 +31,7 @@ export interface ServeOptions {
   /** The token that requests need; `undefined`: none. */
   readonly token: string | undefined;
   /** Reads the files of `--status-file`. */
-  readonly status: () => Promise<readonly unknown[]>;
+  readonly status: LiveSources["status"];
   readonly clock: Clock;
   /** Receives an error that is a defect of the program, or the reason why no connection is accepted. */
   readonly report: (error: unknown) => void;

@@ -4,12 +4,8 @@
  *
  * @module
  */
-import {
-  MAP_LAYERS,
-  type MapCells,
-  type MapQuery,
-  type Square,
-} from "../queries/dashboard_data.ts";
+import type { MapCells, MapQuery, Square } from "../queries/dashboard_data.ts";
+import { MAP_LAYERS } from "../queries/schemas.ts";
 import { filterQuery } from "../queries/filters.ts";
 import { FilterChips } from "../components/facet_list.tsx";
 import { Card, Empty, PageHead, Tabs } from "../components/blocks.tsx";

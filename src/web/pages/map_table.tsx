@@ -6,7 +6,8 @@
  */
 import { formatAddress } from "../../core/address.ts";
 import { mapSteps, stepOf } from "../browser/map_scale.ts";
-import type { MapCells, MapLayer, MapQuery, Square } from "../queries/dashboard_data.ts";
+import type { MapCells, MapQuery, Square } from "../queries/dashboard_data.ts";
+import type { MapLayer } from "../queries/schemas.ts";
 import { Card, CommandText, Empty } from "../components/blocks.tsx";
 import { serversUrl, urlOf } from "../components/links.ts";
 import { networkText } from "../components/map_legend.tsx";

@@ -8,7 +8,7 @@ import { type ListedParts, scanName, type StoredScan } from "../../store/mod.ts"
 import type { Piece } from "../browser/chart_data.ts";
 import { Chart } from "../charts/chart.tsx";
 import { countersIn } from "../browser/counters.ts";
-import type { ListedServer } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
 import {
   ageText,
   countText,

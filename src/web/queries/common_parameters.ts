@@ -7,7 +7,8 @@
 import { formed, oneOf, wholeNumber } from "../../core/checked_values.ts";
 import { DAY_MS } from "../../core/quantities.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
-import { MAP_LAYERS, type Square, type TrendsQuery } from "./dashboard_data.ts";
+import type { Square, TrendsQuery } from "./dashboard_data.ts";
+import { MAP_LAYERS } from "./schemas.ts";
 import { MAX_TIME } from "./dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
 import { parseServerName } from "../../store/mod.ts";

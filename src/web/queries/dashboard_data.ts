@@ -6,7 +6,6 @@
  *
  * @module
  */
-import type { GeoipValues } from "../../app/geoip/mod.ts";
 import type {
   DayUptime,
   EventsPage,
@@ -15,12 +14,12 @@ import type {
   NumberedServer,
   PageCursor,
   RecentUptime,
-  SelectedServer,
   ServerFilters,
   StoredEvent,
   StoredScan,
 } from "../../store/mod.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
+import type { AnswerOf, FacetName, ListedServer, MapLayer } from "./schemas.ts";
 
 /** Filters of servers: those of the database, and those of country and operator. */
 export interface DashboardFilters extends ServerFilters {
@@ -40,16 +39,6 @@ export interface ServersQuery {
   readonly cursor?: PageCursor;
 }
 
-/** A server of a page: the columns of `servers --json`, its number, and its country and operator. */
-export interface ListedServer extends SelectedServer, GeoipValues {
-  /** `servers.id`. */
-  readonly id: number;
-  /** `servers.key`: the name or address, and the port, as a user types it. */
-  readonly key: string;
-  /** Whether the database has the icon of `favicon_hash` as a PNG of at most 128 × 128 pixels. */
-  readonly has_icon: boolean;
-}
-
 export interface ServersPage {
   readonly servers: readonly ListedServer[];
   /** The pages before and after this one; null: there is none. */
@@ -59,45 +48,9 @@ export interface ServersPage {
   readonly total: number | null;
 }
 
-export interface FacetValue {
-  /** The value; null: unknown. */
-  readonly value: string | number | null;
-  /** A name for the value, such as that of an operator. Default: the value. */
-  readonly label?: string;
-  readonly servers: number;
-  readonly online: number;
-  /** Sum of the players of the servers that are online. */
-  readonly players: number;
-}
-
-export const FACETS = [
-  "edition",
-  "software",
-  "version",
-  "protocol",
-  "port",
-  "flag",
-  "country",
-  "operator",
-] as const;
-
-export type FacetName = typeof FACETS[number];
-
 /** Counts of the servers that the filters match. */
-export interface Facets {
-  readonly servers: number;
-  readonly online: number;
-  readonly players: number;
-  /**
-   * The values of each facet with the most servers, at most 30. A facet is counted without its own
-   * filter, so that a second value can be chosen.
-   */
-  readonly facets: Readonly<Record<FacetName, readonly FacetValue[]>>;
-}
-
-export const MAP_LAYERS = ["servers", "online", "age", "scanned"] as const;
-
-export type MapLayer = typeof MAP_LAYERS[number];
+export type Facets = AnswerOf<"facets">;
+export type FacetValue = Facets["facets"][FacetName][number];
 
 /** A square of the map: a network with 65,536 cells, each a network of prefix + 16. */
 export interface Square {
@@ -194,21 +147,9 @@ export interface EventsQuery extends Omit<NewestEvents, "servers" | "onBroken"> 
   readonly server?: number | string;
 }
 
-export interface TrendPoint {
-  readonly at: number;
-  /** Number of servers that were watched. */
-  readonly servers: number;
-  /** Mean number of servers online, and of players. */
-  readonly online: number;
-  readonly players: number;
-}
-
 /** A trend of all servers, or of those with one value of a property. */
-export interface Trend {
-  /** The value; null: all servers, or the value is unknown. */
-  readonly value: string | null;
-  readonly points: readonly TrendPoint[];
-}
+export type Trend = AnswerOf<"trends">["trends"][number];
+export type TrendPoint = Trend["points"][number];
 
 export interface TrendsQuery {
   readonly days: 1 | 7 | 30 | 365;

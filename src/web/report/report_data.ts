@@ -8,13 +8,8 @@ import type { GeoipLookup, GeoipValues } from "../../app/geoip/mod.ts";
 import type { StoredRecord } from "../../store/mod.ts";
 import { FacetCounts, isGeoipFacet, type NamedValue } from "../server_index/facets.ts";
 import { smallestSquare } from "../server_index/map_cells.ts";
-import {
-  type FacetName,
-  FACETS,
-  type Facets,
-  type FacetValue,
-  type MapCells,
-} from "../queries/dashboard_data.ts";
+import type { Facets, FacetValue, MapCells } from "../queries/dashboard_data.ts";
+import { type FacetName, FACETS } from "../queries/schemas.ts";
 
 /** The columns of servers that a row shows. */
 const ROW_COLUMNS = [

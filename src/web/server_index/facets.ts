@@ -5,7 +5,8 @@
  */
 import { compareVersions } from "../../classify/game_versions.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
-import { type FacetName, FACETS, type Facets, type FacetValue } from "../queries/dashboard_data.ts";
+import type { Facets, FacetValue } from "../queries/dashboard_data.ts";
+import { type FacetName, FACETS } from "../queries/schemas.ts";
 import { FAILED, type Matches } from "./match.ts";
 import { type DictionaryName, SERVER_BITS, type ServerIndexReader } from "./server_index.ts";
 

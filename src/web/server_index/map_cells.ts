@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { MapCells, MapLayer, MapQuery, Square } from "../queries/dashboard_data.ts";
+import type { MapCells, MapQuery, Square } from "../queries/dashboard_data.ts";
+import type { MapLayer } from "../queries/schemas.ts";
 import type { Matches } from "./match.ts";
 import { SERVER_BITS, type ServerIndexReader } from "./server_index.ts";
 

@@ -4,7 +4,8 @@
  * @module
  */
 import { givenFilters } from "../../store/mod.ts";
-import { type DashboardFilters, type FacetName, FACETS } from "../queries/dashboard_data.ts";
+import type { DashboardFilters } from "../queries/dashboard_data.ts";
+import { type FacetName, FACETS } from "../queries/schemas.ts";
 import { DASHBOARD_FILTERS, type FoundIds } from "../queries/dashboard_filters.ts";
 import { SERVER_BITS, type ServerIndexReader } from "./server_index.ts";
 

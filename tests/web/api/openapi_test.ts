@@ -1,6 +1,6 @@
 /**
  * The description of the API: its structure is that of OpenAPI 3.1, and each route that it has answers as
- * it says. Also tests src/web/api/openapi.ts, src/web/api/schemas.ts and src/web/api/routes.ts.
+ * it says. Also tests src/web/api/openapi.ts, src/web/queries/schemas.ts and src/web/api/routes.ts.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readServersCursor, serversCursor } from "../../../src/web/queries/cursors.ts";

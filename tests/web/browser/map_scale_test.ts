@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { mapSteps, stepOf } from "../../../src/web/browser/map_scale.ts";
-import { MAP_LAYERS } from "../../../src/web/queries/dashboard_data.ts";
+import { MAP_LAYERS } from "../../../src/web/queries/schemas.ts";
 
 Deno.test("each count has a colour, the highest one the strongest", () => {
   for (const most of [0, 1, 2, 5, 6, 17, 100, 65_536, 1e9]) {

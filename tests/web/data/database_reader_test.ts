@@ -12,11 +12,10 @@ import {
   type DashboardData,
   type DashboardFilters,
   DataError,
-  FACETS,
-  type ListedServer,
   type MapQuery,
   Square,
 } from "../../../src/web/queries/dashboard_data.ts";
+import { FACETS, type ListedServer } from "../../../src/web/queries/schemas.ts";
 import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
 import { readPage } from "../../../src/web/data/server_pages.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";

@@ -1,13 +1,9 @@
 /** Data of all pages, in which each text of strangers is a given one. */
 import { emptyRecord } from "../../../src/core/record.ts";
-import type {
-  Facets,
-  History,
-  ListedServer,
-  ServerDetails,
-} from "../../../src/web/queries/dashboard_data.ts";
+import type { Facets, History, ServerDetails } from "../../../src/web/queries/dashboard_data.ts";
+import type { ListedServer } from "../../../src/web/queries/schemas.ts";
 import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
-import { FACETS, MAP_LAYERS } from "../../../src/web/queries/dashboard_data.ts";
+import { FACETS, MAP_LAYERS } from "../../../src/web/queries/schemas.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import type { ListedPart, ListedParts } from "../../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";

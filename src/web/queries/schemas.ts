@@ -1,59 +1,105 @@
 /**
- * JSON Schemas (2020-12) of the API's answers. The columns of a server come from the record.
+ * JSON Schemas (2020-12) of the API's answers, and the types of these. The columns of a server come
+ * from the record.
  *
  * @module
  */
-import { fieldSchema } from "../../core/schema.ts";
-import { FACETS, MAP_LAYERS } from "../queries/dashboard_data.ts";
 import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
-import { LISTED_FIELDS } from "./export_files.ts";
-import type { JsonSchema } from "../../core/schema.ts";
+import type { GeoipValues } from "../../app/geoip/mod.ts";
+import type { Field } from "../../core/record.ts";
+import { fieldSchema, type JsonSchema } from "../../core/schema.ts";
+import type { SelectedServer } from "../../store/mod.ts";
+import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 
-type Properties = Readonly<Record<string, JsonSchema>>;
+/** A server of a page: the columns of `servers --json`, its number, and its country and operator. */
+export interface ListedServer extends SelectedServer, GeoipValues {
+  /** `servers.id`. */
+  readonly id: number;
+  /** `servers.key`: the name or address, and the port, as a user types it. */
+  readonly key: string;
+  /** Whether the database has the icon of `favicon_hash` as a PNG of at most 128 × 128 pixels. */
+  readonly has_icon: boolean;
+}
 
-/** An object with exactly these members. */
-function object(properties: Properties, optional: readonly string[] = []): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+export const FACETS = [
+  ...["edition", "software", "version", "protocol", "port", "flag"] as const,
+  ...["country", "operator"] as const,
+] as const;
+
+export type FacetName = typeof FACETS[number];
+
+export const MAP_LAYERS = ["servers", "online", "age", "scanned"] as const;
+
+export type MapLayer = typeof MAP_LAYERS[number];
+
+/**
+ * Columns of servers in lists and files: without the names of players, of which the dashboard has no
+ * index. The page of a server has them.
+ */
+export const LISTED_FIELDS: readonly Field[] = STORED_FIELDS.filter(({ name }) =>
+  name !== "players"
+);
+
+/** A schema of values of a type. No schema has the member `value`. */
+export type Schema<Value> = JsonSchema & { readonly value?: Value };
+type ValueOf<Of> = Of extends Schema<infer Value> ? Value : never;
+type Properties = Readonly<Record<string, Schema<unknown>>>;
+type ValuesOf<Of extends Properties> = { readonly [Name in keyof Of]: ValueOf<Of[Name]> };
+
+/** An object with these members, and perhaps some others. */
+function object<Of extends Properties, Others extends Properties = Record<never, never>>(
+  members: Of,
+  others?: Others,
+): Schema<ValuesOf<Of> & Partial<ValuesOf<Others>>> {
+  const [required, properties] = [Object.keys(members), { ...members, ...others }];
   return { type: "object", properties, required, additionalProperties: false };
 }
 
-/** An answer: an object with the version of the schema. */
-function answer(properties: Properties): JsonSchema {
-  return object({ schema: { const: 1, description: "version of this schema" }, ...properties });
+/** An answer: the members of an object, which also has the version of the schema. */
+function answer<Of extends Properties>(properties: Of): Schema<ValuesOf<Of>> {
+  const schema = { const: 1, description: "version of this schema" };
+  return object({ schema, ...properties }) as JsonSchema;
 }
 
-const list = (items: JsonSchema): JsonSchema => ({ type: "array", items });
-const map = (values: JsonSchema): JsonSchema => ({ type: "object", additionalProperties: values });
-const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: "null" }] });
-const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
-const described = (schema: JsonSchema, description: string): JsonSchema => ({
+const list = <Item>(items: Schema<Item>): Schema<readonly Item[]> => ({ type: "array", items });
+const orNull = <Value>(schema: Schema<Value>): Schema<Value | null> => ({
+  anyOf: [schema, { type: "null" }],
+});
+const word = <Word>(words: readonly Word[]): Schema<Word> => ({ type: "string", enum: words });
+const ref = <Name extends keyof typeof COMPONENTS>(
+  name: Name,
+): Schema<ValueOf<typeof COMPONENTS[Name]>> => ({ $ref: `#/components/schemas/${name}` });
+const described = <Value>(schema: Schema<Value>, description: string): Schema<Value> => ({
   ...schema,
   description,
 });
 
-const TEXT = { type: "string" };
-const TEXT_OR_NULL = { type: ["string", "null"] };
-const COUNT = { type: "integer", minimum: 0 };
-const COUNT_OR_NULL = { type: ["integer", "null"], minimum: 0 };
-const NUMBER = { type: "number" };
-const NUMBER_OR_NULL = { type: ["number", "null"] };
-const YES_NO = { type: "boolean" };
-const TIME = { type: "integer", description: "Unix milliseconds" };
-const TIME_OR_NULL = { type: ["integer", "null"], description: "Unix milliseconds; null: unknown" };
+const TEXT: Schema<string> = { type: "string" };
+const TEXT_OR_NULL: Schema<string | null> = { type: ["string", "null"] };
+const INTEGER: Schema<number> = { type: "integer" };
+const INTEGER_OR_NULL: Schema<number | null> = { type: ["integer", "null"] };
+const COUNT: Schema<number> = { type: "integer", minimum: 0 };
+const COUNT_OR_NULL: Schema<number | null> = { type: ["integer", "null"], minimum: 0 };
+const NUMBER: Schema<number> = { type: "number" };
+const NUMBER_OR_NULL: Schema<number | null> = { type: ["number", "null"] };
+const YES_NO: Schema<boolean> = { type: "boolean" };
+const OBJECT: Schema<Readonly<Record<string, unknown>>> = { type: "object" };
+const TIME = described(INTEGER, "Unix milliseconds");
+const TIME_OR_NULL = described(INTEGER_OR_NULL, "Unix milliseconds; null: unknown");
 const CURSOR = described(
   TEXT_OR_NULL,
   "the value of the parameter for the page there; null: there is none",
 );
 
 const COLUMNS = [...LISTED_FIELDS, ...GEOIP_FIELDS];
-const SERVER = object({
-  id: described({ type: "integer" }, "number of the server in this database"),
+const SERVER: Schema<Omit<ListedServer, "players">> = object({
+  id: described(INTEGER, "number of the server in this database"),
   key: described(TEXT, "host name or address, and port"),
   has_icon: described(YES_NO, "whether /icons/FAVICON_HASH.png is an image"),
   ...Object.fromEntries(COLUMNS.map((field) => [field.name, fieldSchema(field)])),
-});
+}) as JsonSchema;
 
-const SCAN_PROPERTIES: Properties = {
+const SCAN_PROPERTIES = {
   scan_id: TEXT,
   kind: described(TEXT, "sweep, watch or import"),
   campaign: described(TEXT_OR_NULL, "the name of the campaign; null: none, or unknown"),
@@ -70,7 +116,7 @@ const SCAN_PROPERTIES: Properties = {
   ...{ total: NUMBER, probes_sent: NUMBER, replies: NUMBER, found: COUNT },
   packet_loss: described(NUMBER_OR_NULL, "share, 0 to 1"),
   ...{ rows_lost: COUNT, rate: NUMBER_OR_NULL, rate_reason: TEXT_OR_NULL },
-  counters: described(
+  counters: described<ValueOf<typeof OBJECT> | null>(
     { type: ["object", "null"] },
     "losses by cause, and replies, as in status files; null: unknown",
   ),
@@ -86,15 +132,15 @@ const PART = object({
   updated_at: TIME,
 });
 
-const EVENT_PROPERTIES: Properties = {
+const EVENT_PROPERTIES = {
   position: described(TEXT, "position in the order of transactions: a value of history --after"),
-  ...{ id: TEXT, at: TIME, server: TEXT_OR_NULL, server_id: { type: ["integer", "null"] } },
+  ...{ id: TEXT, at: TIME, server: TEXT_OR_NULL, server_id: INTEGER_OR_NULL },
   name: described(TEXT_OR_NULL, "the name that the server publishes now"),
   ...{ scan_id: TEXT_OR_NULL, kind: TEXT },
-  data: { type: "object" },
+  data: OBJECT,
 };
 
-const UPTIME_PROPERTIES: Properties = {
+const UPTIME_PROPERTIES = {
   watched_s: described(NUMBER, "seconds in which the server was watched"),
   online_s: described(NUMBER, "seconds in which it was online"),
   player_s: described(NUMBER, "sum of the times of all players, seconds"),
@@ -103,14 +149,17 @@ const UPTIME_PROPERTIES: Properties = {
 const UPTIME = object(UPTIME_PROPERTIES);
 
 const FACET_VALUE = object({
-  value: described({ type: ["string", "integer", "null"] }, "null: unknown"),
-  ...{ label: TEXT, servers: COUNT, online: COUNT, players: COUNT },
-}, ["label"]);
+  value: described<string | number | null>(
+    { type: ["string", "integer", "null"] },
+    "null: unknown",
+  ),
+  ...{ servers: COUNT, online: COUNT, players: COUNT },
+}, { label: described(TEXT, "a name for the value, such as that of an operator") });
 
-const ALIAS = object({ id: { type: "integer" }, key: TEXT });
+const ALIAS = object({ id: INTEGER, key: TEXT });
 
 /** The schemas that answers share. */
-export const COMPONENTS: Properties = {
+export const COMPONENTS = {
   StoredServer: SERVER,
   Scan: object(SCAN_PROPERTIES),
   Part: PART,
@@ -177,12 +226,14 @@ export const ANSWERS = {
   serverEvents: answer({ events: list(ref("Event")), next: CURSOR }),
   facets: answer({
     ...{ servers: COUNT, online: COUNT, players: COUNT },
-    facets: object(Object.fromEntries(FACETS.map((name) => [name, list(FACET_VALUE)]))),
+    facets: object(
+      Object.fromEntries(FACETS.map((name) => [name, list(FACET_VALUE)])),
+    ) as Schema<Record<FacetName, readonly ValueOf<typeof FACET_VALUE>[]>>,
   }),
   map: answer({
-    ...{ network: TEXT, layer: { type: "string", enum: MAP_LAYERS }, servers: COUNT },
+    ...{ network: TEXT, layer: word(MAP_LAYERS), servers: COUNT },
     gaps: described(
-      list({ type: "integer", minimum: 1 }),
+      list<number>({ type: "integer", minimum: 1 }),
       "for each cell, the distance of its index from that of the cell before, the first one from -1; " +
         "indexes are in the order of addresses, and cells that are not listed have the value 0",
     ),
@@ -192,7 +243,10 @@ export const ANSWERS = {
     ...{ days: COUNT, by: TEXT_OR_NULL },
     trends: list(object({
       value: TEXT_OR_NULL,
-      points: list(object({ at: TIME, servers: NUMBER, online: NUMBER, players: NUMBER })),
+      points: list(object({
+        ...{ at: TIME, servers: described(NUMBER, "servers that were watched") },
+        ...{ online: described(NUMBER, "mean"), players: described(NUMBER, "mean") },
+      })),
     })),
   }),
   scans: answer({ scans: list(ref("Scan")) }),
@@ -201,7 +255,7 @@ export const ANSWERS = {
     running_parts: described(list(ref("Part")), "at most 200, in the order of the workers"),
     poisoned_parts: described(list(ref("Part")), "at most 200, in the order of their numbers"),
   }),
-  openapi: { type: "object" },
+  openapi: OBJECT,
   live: answer({
     at: TIME,
     scans: list(object({
@@ -210,7 +264,10 @@ export const ANSWERS = {
       rates_since: described(TIME_OR_NULL, "start of the time of these rates; null: not yet known"),
       finds: list(ref("StoredServer")),
     })),
-    status: list(object({ file: TEXT, state: orNull(map({})) })),
+    status: list(object({ file: TEXT, state: orNull(OBJECT) })),
     error: described(TEXT_OR_NULL, "why the database cannot be read now"),
   }),
-} as const satisfies Properties;
+};
+
+/** The members of an answer. */
+export type AnswerOf<Name extends keyof typeof ANSWERS> = ValueOf<typeof ANSWERS[Name]>;

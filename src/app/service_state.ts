@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { randomBytes } from "./system_random.ts";
 import { type Clock, sleep } from "../net/clock.ts";
 import { env, reason } from "./environment.ts";
 
@@ -136,7 +137,7 @@ function statusLine({ status }: RunningService): string {
  */
 export function openNotifySocket(address: string): NotifySocket {
   const path = address.replace(/^@/, "\0");
-  const own = `\0blocksweep-${crypto.randomUUID()}`;
+  const own = `\0blocksweep-${randomBytes(16).toHex()}`;
   const socket = Deno.listenDatagram({ transport: "unixpacket", path: own });
   return {
     send: (text) => socket.send(new TextEncoder().encode(text), { transport: "unixpacket", path }),

@@ -8,6 +8,9 @@ import { uuidv7 } from "../store/rows/uuid.ts";
 /** Maximum of the counter in the ids of one millisecond: 12 bits. */
 const MAX_COUNT = 0xfff;
 
+/** A random number from 0 to below 1, for times that only have to be spread. */
+export const randomFraction: () => number = Math.random;
+
 /** Unpredictable bytes from the system's generator. */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(size));

@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { MessageFormat } from "./term/log_format.ts";
+import { systemClock } from "../net/clock.ts";
 import config from "../../deno.json" with { type: "json" };
 import { closestName } from "../core/closest_name.ts";
 import { InputError, permissionText, ShortageError } from "../core/errors.ts";
@@ -93,10 +95,11 @@ export async function main(
 }
 
 /** The format of messages that the arguments name; `undefined`: text. */
-async function messageFormatOf(args: readonly string[]) {
+async function messageFormatOf(args: readonly string[]): Promise<MessageFormat | undefined> {
   if (!args.some((word) => word.startsWith("--log-format"))) return undefined;
   const { messageJson, wantsJson } = await import("./term/log_format.ts");
-  return wantsJson(args) ? messageJson : undefined;
+  if (!wantsJson(args)) return undefined;
+  return (text, details) => messageJson(text, systemClock.wall(), details);
 }
 
 /** Throws the error of a defect, which the runtime prints with its stack; as JSON it is a message. */

@@ -61,6 +61,7 @@ Deno.test("a resumed scan needs the password again when it was part of the URL",
       {} as ScanState,
       { reason: "interrupted" } as ScanEnd,
       "a.checkpoint",
+      0,
     ).slice(1);
   };
   assertEquals(lines("postgres://ann:secret@h/d"), [

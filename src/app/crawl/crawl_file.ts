@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { randomBytes } from "../system_random.ts";
 import {
   FieldError,
   integer,
@@ -67,6 +68,6 @@ export async function writeCrawlFile(
 ): Promise<void> {
   const discovery = batches.map(({ probes, found }) => [probes, found]);
   const text = `${JSON.stringify({ crawl: VERSION, discovery })}\n`;
-  const partialPath = `${path}.${crypto.randomUUID()}.part`; // another crawl of the database may write too
+  const partialPath = `${path}.${randomBytes(16).toHex()}.part`; // another crawl of the database may write too
   await replaceFile(disk, path, new TextEncoder().encode(text), partialPath);
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { systemClock } from "../../net/clock.ts";
 import { nodePath, resolvePath } from "../../core/node_modules.ts";
 import { type Address, formatAddress, isLoopback, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
@@ -242,7 +243,7 @@ export class OptOutFile {
   }
 
   #now(): number {
-    return this.lookups?.clock.now() ?? performance.now();
+    return (this.lookups?.clock ?? systemClock).now();
   }
 
   /**
@@ -315,7 +316,7 @@ export class OptOutFile {
   }
 
   #write(): void {
-    const date = today();
+    const date = dateOf((this.lookups?.clock ?? systemClock).wall());
     const lines = this.#pending.map(({ address, source: { from, why } }) =>
       optOutLine(formatAddress(address), date, from, why)
     );
@@ -360,9 +361,9 @@ function linesOf(bytes: Uint8Array): { start: number; length: number }[] {
   });
 }
 
-/** The date of today in UTC. */
-export function today(): string {
-  return new Date().toISOString().slice(0, 10);
+/** The date of a time in UTC, such as 2026-01-31. */
+export function dateOf(wall: number): string {
+  return new Date(wall).toISOString().slice(0, 10);
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Lookups } from "../names/name_lookup.ts";
 
 /** Looks up the host names of an opt-out file. */
 export interface OptOutLookups extends Pick<Lookups, "resolve" | "findService"> {
-  readonly clock: Pick<Clock, "now" | "after">;
+  readonly clock: Pick<Clock, "now" | "wall" | "after">;
 }
 
 /** Names are looked up again after this time, milliseconds. */

@@ -136,7 +136,7 @@ export async function openDatabases(
   scanId: string,
   signal: AbortSignal,
 ): Promise<ScanDatabases | undefined> {
-  const { resumed, report, context: { warn } } = scan;
+  const { resumed, report, network: { clock }, context: { warn } } = scan;
   if (databases.locations.length === 0) return undefined;
   const loaded = await import("./scan_databases.ts");
   const stores = await loaded.ScanDatabases.open(databases, {
@@ -144,6 +144,7 @@ export async function openDatabases(
     report,
     scope: loaded.queriedProtocolsOf(scan),
     environment: connectionEnvironment(warn),
+    clock,
     signal,
     resumed: resumed !== undefined,
   });

@@ -7,7 +7,7 @@ import { nodePath } from "../../core/node_modules.ts";
 import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
-import { systemClock } from "../../net/clock.ts";
+import { type Clock, systemClock } from "../../net/clock.ts";
 import {
   coverageOf,
   type CoverageOptions,
@@ -106,6 +106,8 @@ export interface OpenDatabasesOptions {
   readonly scope: InterviewScope;
   /** Paths and passwords of the process for connections. */
   readonly environment: ConnectionEnvironment;
+  /** The clock of the times that databases get. */
+  readonly clock: Pick<Clock, "wall">;
   /** Shortens the wait for a database at the end. */
   readonly signal?: AbortSignal;
   /**
@@ -201,7 +203,7 @@ export class ScanDatabases implements AsyncDisposable {
 
   /** Records that an address opted out. The database gets the address at the end of the scan. */
   optOut(address: Address): void {
-    this.#optOuts.push({ address, at: Date.now() });
+    this.#optOuts.push({ address, at: this.options.clock.wall() });
   }
 
   /** Records the start of a scan, or of a further run of it. */
@@ -238,7 +240,7 @@ export class ScanDatabases implements AsyncDisposable {
     let fault: unknown;
     for (const i of this.sinks.keys()) {
       try {
-        await this.#endAt(i, { ...row, at: Date.now() });
+        await this.#endAt(i, { ...row, at: this.options.clock.wall() });
       } catch (error) {
         // The other databases still have to record the end. If one database refuses the row and
         // another is unavailable, the refusal is reported.

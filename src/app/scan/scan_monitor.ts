@@ -84,10 +84,10 @@ export class ScanMonitor implements Disposable {
   }
 
   #writeStatus(): void {
-    const { state, statusFile } = this.#options;
+    const { clock, state, statusFile } = this.#options;
     if (statusFile === undefined) return;
     const path = userPath(statusFile);
-    const text = JSON.stringify({ ...scanStatus(state), updated_at: Date.now() }, null, 2);
+    const text = JSON.stringify({ ...scanStatus(state), updated_at: clock.wall() }, null, 2);
     // Written to another file and renamed: readers always find a complete file.
     Deno.writeTextFileSync(`${path}.part`, `${text}\n`);
     Deno.renameSync(`${path}.part`, path);

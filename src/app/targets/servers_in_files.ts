@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../../net/clock.ts";
 import { isTag } from "../../store/rows/server_tags.ts";
 import { InputError } from "../../core/errors.ts";
 import { serverId } from "../../core/record.ts";
@@ -29,7 +30,7 @@ export async function* readServerRows(
   readText?: (line: string, number: number) => void,
 ): AsyncIterable<StoredRecord> {
   const text = decodeTextStream(await openRowFile(path));
-  const now = Date.now();
+  const now = systemClock.wall();
   let unread = 0;
   try {
     for await (const { number, servers, target } of readForeignFile(text, { seenAt: now })) {

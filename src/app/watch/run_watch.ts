@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { randomFraction } from "../system_random.ts";
 import { type Address, family } from "../../core/address.ts";
 import type { Throttle } from "../../net/mod.ts";
 import {
@@ -323,7 +324,7 @@ function pollingSetup(
     servers,
     rules,
     pool,
-    random: Math.random,
+    random: randomFraction,
     clock,
     spreadMs: firstPollsMs(servers.length, rules.intervalMs),
     poll: async (server) => {

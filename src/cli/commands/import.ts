@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../../net/clock.ts";
 import { InputError } from "../../core/errors.ts";
 import {
   type ImportedServer,
@@ -264,7 +265,7 @@ async function readServers(
   writer: BatchWriter,
   left: { readonly columns: Set<string>; tags: number },
 ): Promise<UnreadLines> {
-  const seenAt = Date.now();
+  const seenAt = systemClock.wall();
   const unread = new UnreadTally(path);
   const lookups: Lookups = {
     resolve: (name) => resolveName(name, allProtocols),

@@ -3,14 +3,15 @@
  *
  * @module
  */
+import { systemClock } from "../../net/clock.ts";
 import { EXIT, reason } from "../../app/mod.ts";
 import {
+  dateOf,
   type OptedOut,
   type OptOutEntry,
   OptOutFile,
   optOutLine,
   parseOptedOut,
-  today,
 } from "../../app/opt_outs/opt_out_file.ts";
 import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
@@ -34,7 +35,7 @@ export async function runOptOutAdd(call: CommandCall): Promise<number> {
   const file = new OptOutFile(optOutFile, reportLine);
   const entries = await file.entries();
   const added = wanted.filter((one) => !entries.some((entry) => isSame(entry, one)));
-  const lines = added.map(({ word }) => optOutLine(word, today(), from, why));
+  const lines = added.map(({ word }) => optOutLine(word, dateOf(systemClock.wall()), from, why));
   if (lines.length > 0) changed(file, () => file.append(lines.join("")));
   for (const one of wanted) {
     const verb = added.includes(one) ? "added to" : "already in";

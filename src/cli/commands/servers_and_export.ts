@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../../net/clock.ts";
 import { InputError } from "../../core/errors.ts";
 import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
@@ -73,7 +74,7 @@ async function show(
   word: string | undefined,
   options: ShowOptions,
 ): Promise<number> {
-  const now = Date.now();
+  const now = systemClock.wall();
   const filters = serverSelectionOf(options, now);
   const geoip = await readGeoipFiles(options.geoip);
   const geoipOf = await readGeoipLookup(geoip.files);

@@ -102,7 +102,7 @@ export async function writeRows(bytes: Uint8Array): Promise<number> {
  */
 export function reportRaw(text: string, details?: MessageDetails): void {
   if (messageFormat !== undefined) {
-    if (text.trim() !== "") writeMessage(`${messageFormat(text, Date.now(), details)}\n`);
+    if (text.trim() !== "") writeMessage(`${messageFormat(text, details)}\n`);
     return;
   }
   const below = linesBelow(Deno.stderr);

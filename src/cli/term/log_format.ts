@@ -17,8 +17,8 @@ export interface MessageDetails {
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** Makes a line of a message and its time, Unix milliseconds. */
-export type MessageFormat = (text: string, at: number, details?: MessageDetails) => string;
+/** Makes a line of a message. */
+export type MessageFormat = (text: string, details?: MessageDetails) => string;
 
 /**
  * Whether the arguments of a command name the format JSON. The arguments themselves may be refused, and

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Clock } from "../../net/clock.ts";
 import {
   type AdaptiveEnd,
   type AdaptiveReport,
@@ -51,6 +52,8 @@ export interface SummaryScope {
   readonly retries: number;
   /** Options as they were given, for commands that the summary prints. */
   readonly given: RepeatedScope["given"];
+  /** The clock of the scan. */
+  readonly clock: Pick<Clock, "now" | "wall">;
   /** Whether all counters are printed. Default: the important ones. */
   readonly verbose?: boolean;
 }
@@ -61,10 +64,10 @@ export interface SummaryScope {
 export function summary(
   state: ScanState,
   { reason }: ScanEnd,
-  { outputs, databases, retries, given, verbose = false }: SummaryScope,
+  { outputs, databases, retries, given, clock, verbose = false }: SummaryScope,
 ): string[] {
   const isResumable = reason !== "done" && reason !== "max-results";
-  const seconds = ((performance.now() - state.startedAt) / 1000).toFixed(1);
+  const seconds = ((clock.now() - state.startedAt) / 1000).toFixed(1);
   return [
     `${REASONS[reason]} in ${seconds} s: ${writtenText(state.written, outputs)}` +
     (state.lost > 0 ? `, ${withCommas(state.lost)} lost` : ""),
@@ -74,7 +77,7 @@ export function summary(
     ...(verbose && state.passes > 0 ? [engineLine(state)] : []),
     ...serversLine(state),
     ...adaptiveLines(state.adaptive),
-    ...networkLines(state),
+    ...networkLines(state, clock.wall()),
     ...shortageLines(state),
     ...droppedLines(state),
     ...omittedLines(state, { given, databases, isResumable }),
@@ -217,7 +220,7 @@ function serversLine({ aliases, noStatus, optedOut }: ScanState): string[] {
 }
 
 /** The lines for a scan whose packets were all refused by the system, or that ended in an outage. */
-function networkLines(state: ScanState): string[] {
+function networkLines(state: ScanState, wall: number): string[] {
   const { errors, outage } = state;
   const [code] = Object.entries(errors).sort(([, a], [, b]) => b - a)[0] ?? [];
   const refused = { udp: "probe over UDP", tcp: "probe over TCP" };
@@ -226,7 +229,7 @@ function networkLines(state: ScanState): string[] {
       `results are incomplete: the system refused every ${refused[one]}` +
       (code === undefined ? "" : ` ${refusalText(code)}`)
     ),
-    ...(outage === undefined ? [] : [`results are incomplete: ${outageText(outage, Date.now())}`]),
+    ...(outage === undefined ? [] : [`results are incomplete: ${outageText(outage, wall)}`]),
   ];
 }
 
@@ -323,15 +326,17 @@ export function exitCode(reason: EndReason, { floods }: Pick<ScanState, "floods"
  * scan.
  *
  * @param checkpoint Path of the checkpoint, for a command line.
+ * @param wall The time, Unix milliseconds.
  */
 export function endLines(
   job: Continuable,
   state: ScanState,
   end: ScanEnd,
   checkpoint: string | undefined,
+  wall: number,
 ): string[] {
   const left = job.options.quiet
-    ? [...networkLines(state), ...shortageLines(state), ...disturbedLines(state)]
+    ? [...networkLines(state, wall), ...shortageLines(state), ...disturbedLines(state)]
     : [];
   return [...left, ...continueLines(job, state, end, checkpoint)];
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../../net/clock.ts";
 import { InputError } from "../../core/errors.ts";
 import { ChangedMeanwhile, type Database, MAX_ATTEMPTS, type Row, type Value } from "./database.ts";
 import { numbered, PostgresConnection } from "./postgres_connection.ts";
@@ -128,7 +129,7 @@ class Postgres extends PostgresConnection implements Database {
   }
 
   async #transactionOnce<T>(work: () => Promise<T>): Promise<T> {
-    const sent = Date.now();
+    const sent = systemClock.wall();
     // The driver returns a result for each statement.
     const results = await this.query(BEGIN) as unknown as readonly { readonly rows: Row[] }[];
     this.isInTransaction = true;

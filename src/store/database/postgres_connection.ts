@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../../net/clock.ts";
 import {
   type BulkRows,
   type BulkStatement,
@@ -73,13 +74,13 @@ export class PostgresConnection {
   }
 
   now(): number {
-    return Date.now() + this.clockOffsetMs;
+    return systemClock.wall() + this.clockOffsetMs;
   }
 
   /** Connects, and compares the clocks of this machine and of the server. */
   async compareClocks(): Promise<void> {
     await this.rows("select 1");
-    const sent = Date.now();
+    const sent = systemClock.wall();
     const [{ now }] = await this.rows("select clock_timestamp() as now");
     this.compareClock(Number(now), sent);
   }
@@ -92,7 +93,7 @@ export class PostgresConnection {
    * @param sent When the query was sent, by the clock of this machine.
    */
   protected compareClock(now: number, sent: number): void {
-    const tookMs = Date.now() - sent;
+    const tookMs = systemClock.wall() - sent;
     if (tookMs < 0 || tookMs > MAX_CLOCK_DIFFERENCE_MS / 2) return; // too slow, or set meanwhile
     const difference = Math.round(now - sent - tookMs / 2);
     if (Math.abs(difference - this.clockOffsetMs) <= MAX_CLOCK_DIFFERENCE_MS) return;

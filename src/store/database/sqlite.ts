@@ -336,7 +336,7 @@ class Sqlite implements Database {
   }
 
   now(): number {
-    return Date.now();
+    return systemClock.wall();
   }
 
   /**

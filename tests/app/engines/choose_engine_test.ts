@@ -167,7 +167,14 @@ Deno.test("the summary has the engine, its receive buffer, and the number of dro
     summary(
       { ...newState("", 0), passes: 1, ...change },
       end as Parameters<typeof summary>[1],
-      { outputs: [], databases: [], retries: 1, given: new Map(), verbose: true },
+      {
+        outputs: [],
+        databases: [],
+        retries: 1,
+        given: new Map(),
+        clock: systemClock,
+        verbose: true,
+      },
     )
       .filter((one) => /^engine|receive buffer/.test(one));
   assertEquals(line({ receiveBuffer: 5 << 20 }), ["engine: portable"]);

@@ -138,6 +138,7 @@ async function resume(path: string, folder: string): Promise<void> {
       databases: stores.locations,
       retries: 1,
       given: new Map(),
+      clock: systemClock,
     }),
   ];
   for (const line of lines) assertEquals(/NaN|undefined|Infinity|object/.exec(line), null, line);

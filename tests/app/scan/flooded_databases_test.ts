@@ -1,4 +1,5 @@
 /** Servers whose replies were lost in a flood, in databases. */
+import { systemClock } from "../../../src/net/clock.ts";
 import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
@@ -56,6 +57,7 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
     report: () => {},
     scope,
     environment: connectionEnvironment(() => {}),
+    clock: systemClock,
   });
   const since = network!.wall() - 1; // a program takes about this time to start
   await stores.begin({ id, at: since, config: "{}" });

@@ -342,6 +342,7 @@ async function missedAfter(
     report: () => {},
     scope,
     environment: connectionEnvironment(() => {}),
+    clock: systemClock,
   });
   await stores.begin({ id: scanId(2), at: 2000, config: formatConfig("scan", values) });
   const state = newState(scanId(2), 0);
@@ -363,6 +364,7 @@ Deno.test("a scan that was short of descriptors, or flooded, counts no failures 
         report: () => {},
         scope,
         environment: connectionEnvironment(() => {}),
+        clock: systemClock,
       });
       const [sink] = stores.sinks;
       await stores.begin({ id: scanId(1), at: 1000, config: "{}" });

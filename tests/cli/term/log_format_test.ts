@@ -68,7 +68,7 @@ Deno.test("a defect of the program is one JSON object with its stack", async () 
 
 Deno.test("empty lines are no messages as JSON", async () => {
   const [, stderr] = await withMessages(() => {
-    formatMessages(messageJson);
+    formatMessages((text, details) => messageJson(text, 0, details));
     reportRaw("\n");
     reportError("Cannot x");
     formatMessages(undefined);

@@ -1,4 +1,5 @@
 /** Covers src/cli/term/scan_continuation.ts. */
+import { systemClock } from "../../../src/net/clock.ts";
 import { assertEquals } from "@std/assert";
 import type { Continuable } from "../../../src/cli/term/scan_continuation.ts";
 import { endLines, exitCode, summary } from "../../../src/cli/term/scan_summary.ts";
@@ -8,7 +9,13 @@ import { scanFamilies } from "../../../src/app/metrics/scan_metrics.ts";
 import type { AdaptiveEnd } from "../../../src/scan/setup/adaptive_report.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
 
-const SCOPE = { outputs: [{ path: "rows.csv" }], databases: [], retries: 1, given: new Map() };
+const SCOPE = {
+  outputs: [{ path: "rows.csv" }],
+  databases: [],
+  retries: 1,
+  given: new Map(),
+  clock: systemClock,
+};
 const DONE = {
   reason: "done",
   marks: { udp: { pass: 1, position: 0 }, tcp: { pass: 1, position: 0 } },
@@ -141,7 +148,7 @@ Deno.test("a scan whose every pass was disturbed by floods says so with --quiet,
       outputs: [],
       databases: { locations: [] },
     };
-    return endLines(job as unknown as Continuable, state, DONE, undefined);
+    return endLines(job as unknown as Continuable, state, DONE, undefined, 0);
   };
   Object.assign(state.floods, { hosts: 1, addresses: ["127.0.0.1"] });
   assertEquals([exitCode("done", state), quietLines()], [0, []]);
@@ -191,7 +198,7 @@ Deno.test("summary() and the last lines report a scan whose probes the system re
   assertEquals(reported(summary({ ...state, sent: 1 }, INCOMPLETE, SCOPE)), []);
   const lines = (quiet: boolean) => {
     const job = { options: { quiet }, resumable: true, outputs: [], databases: { locations: [] } };
-    return endLines(job as unknown as Continuable, state, INCOMPLETE, "rows.csv.checkpoint");
+    return endLines(job as unknown as Continuable, state, INCOMPLETE, "rows.csv.checkpoint", 0);
   };
   assertEquals(reported(lines(true)), [line]);
   assertEquals(reported(lines(false)), []);
@@ -282,10 +289,10 @@ Deno.test("an adaptive scan without a checkpoint prints no command that continue
     ...{ resumable: true, outputs: [], databases: { locations: [] } },
   } as unknown as Continuable;
   const end = { ...DONE, reason: "interrupted" } as ScanEnd;
-  assertEquals(endLines(job, adaptiveState(), end, undefined), [
+  assertEquals(endLines(job, adaptiveState(), end, undefined, 0), [
     "it cannot be continued: an adaptive scan needs a file of rows (-o) or a --checkpoint",
   ]);
-  const [line] = endLines(job, adaptiveState(), end, "rows.csv.checkpoint");
+  const [line] = endLines(job, adaptiveState(), end, "rows.csv.checkpoint", 0);
   assertEquals(line.endsWith("scan --resume rows.csv.checkpoint"), true);
 });
 
@@ -300,7 +307,7 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
     choice: { protocols: [], order: { seed: 5 } },
     ...{ outputs: [], databases: { locations: [] }, resumable: true },
   } as unknown as Continuable;
-  const [line] = endLines(scan, shortState(1, 0), INCOMPLETE, "rows.csv.checkpoint");
+  const [line] = endLines(scan, shortState(1, 0), INCOMPLETE, "rows.csv.checkpoint", 0);
   assertEquals(
     line.replace(/: .* scan/, ": blocksweep scan"),
     [
@@ -308,11 +315,11 @@ Deno.test("an incomplete scan ends with exit code 1, and its resume command is p
     ].join(),
   );
   const quiet = { ...scan, options: { ...options, quiet: true } };
-  assertEquals(endLines(quiet, shortState(1, 0), INCOMPLETE, "rows.csv.checkpoint"), [
+  assertEquals(endLines(quiet, shortState(1, 0), INCOMPLETE, "rows.csv.checkpoint", 0), [
     "results are incomplete: 1 server was not inspected for lack of descriptors; raise the limit " +
     "(ulimit -n), or lower --concurrency",
     line,
   ]);
-  const [without] = endLines(scan, shortState(1, 0), INCOMPLETE, undefined);
+  const [without] = endLines(scan, shortState(1, 0), INCOMPLETE, undefined, 0);
   assertEquals(without.includes(" --from"), true, without);
 });

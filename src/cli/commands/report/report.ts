@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../../../net/clock.ts";
 import { EXIT, writeTextFile } from "../../../app/mod.ts";
 import { readGeoipFiles, readGeoipLookup } from "../../../app/geoip/mod.ts";
 import { ReportCollector, reportPage } from "../../../web/mod.ts";
@@ -32,7 +33,7 @@ export async function runReport(call: CommandCall): Promise<number> {
   const data = collector.result();
   const html = reportPage(data, {
     source: name,
-    now: Date.now(),
+    now: systemClock.wall(),
     trend,
     hasGeoip: files.length > 0,
     attributions,

@@ -103,17 +103,27 @@ function reportResult(scan: PreparedScan, writes: WritePlan, result: ScanResult)
     if (end.error instanceof Deno.errors.NotCapable) throw end.error;
     if (!readerHasClosed) reportLine(`blocksweep: ${end.error.message}`);
   }
-  endLines({ ...scan, ...writes }, state, end, checkpoint).forEach(reportLine);
+  endLines({ ...scan, ...writes }, state, end, checkpoint, scan.network.clock.wall()).forEach(
+    reportLine,
+  );
 }
 
 function reportSummary(
-  { options: { verbose, retries }, given: { given }, resumed, plan }: PreparedScan,
+  { options: { verbose, retries }, given: { given }, network: { clock }, resumed, plan }:
+    PreparedScan,
   { outputs, databases }: WritePlan,
   { state, end, unread, waiting, tally }: ScanResult,
 ): void {
   const stores = databases.locations.map((location, i) => ({ ...location, waiting: waiting[i] }));
   const written = [...outputs, ...stores].filter((_, i) => !unread.has(i));
-  const scope = { outputs: written, databases: databases.locations, retries, given, verbose };
+  const scope = {
+    outputs: written,
+    databases: databases.locations,
+    retries,
+    given,
+    clock,
+    verbose,
+  };
   const [counts, ...others] = summary(state, end, scope);
   reportFigures(counts, countFigures(state));
   others.forEach(reportLine);

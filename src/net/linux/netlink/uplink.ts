@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../../clock.ts";
 import { formatAddress } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import { decodeArpReply, encodeArpRequest } from "./arp.ts";
@@ -182,12 +183,12 @@ async function receiveMac(
 ): Promise<Uint8Array | undefined> {
   const frame = new Uint8Array(128);
   const wanted = Int32Array.of(socket, POLLIN);
-  const end = performance.now() + ARP_WAIT_MS;
+  const end = systemClock.now() + ARP_WAIT_MS;
   for (;;) {
     const size = Number(libc.call.recv(socket, frame, BigInt(frame.length), MSG_DONTWAIT));
     const reply = size > 21 ? decodeArpReply(frame.subarray(0, size)) : undefined;
     if (reply?.address === gateway) return reply.mac;
-    const left = end - performance.now();
+    const left = end - systemClock.now();
     if (left <= 0) return undefined;
     if (size < 0) await libc.call.poll(wanted, 1n, Math.ceil(left));
   }

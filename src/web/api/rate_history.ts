@@ -5,6 +5,7 @@
  */
 import { halved, type Piece } from "../browser/chart_data.ts";
 import type { StoredScan } from "../../store/mod.ts";
+import type { AnswerOf } from "../queries/schemas.ts";
 
 /** Maximum number of scans. The oldest ones are removed. */
 const MAX_SCANS = 100;
@@ -18,14 +19,11 @@ interface Reading {
   readonly replies: number;
 }
 
-/** The mean rates between two readings. */
-export interface Rates {
-  /** Probes and replies a second; null: not yet known. */
-  readonly probes_per_second: number | null;
-  readonly replies_per_second: number | null;
-  /** The start of the time of these rates, Unix milliseconds. Its end is the heartbeat. */
-  readonly rates_since: number | null;
-}
+/** The mean rates between two readings. Their time ends with the heartbeat. */
+export type Rates = Pick<
+  AnswerOf<"live">["scans"][number],
+  "probes_per_second" | "replies_per_second" | "rates_since"
+>;
 
 interface KnownScan {
   reading: Reading;

@@ -222,7 +222,7 @@ async function runCase(
   const polling = ["--json", "--names", "--interval", "5s", "--down-after", "2", ...common];
   const hook = (i: number) =>
     receiver === undefined ? [] : [
-      ...["--webhook", receiver.url, "--webhook-spool", `${folder}/spool${i}`],
+      ...["--webhook", receiver.url, "--webhook-outbox", `${folder}/outbox${i}`],
       ...["--webhook-events", "online,offline,changed,restarted"],
     ];
   const repeated = [

@@ -65,5 +65,5 @@ export interface WatchOptions extends ScanOrWatchOptions {
    * The file of events that are in no database and wait for the webhook. Default: beside the first
    * database.
    */
-  readonly webhookSpool?: string;
+  readonly webhookOutbox?: string;
 }

@@ -64,6 +64,7 @@ export {
   newestEvents,
 } from "./events/newest_events.ts";
 export { type SendableEvent, sendableEvents } from "./events/sendable_events.ts";
+export { validEvent } from "./events/valid_event.ts";
 export {
   type HeldPosition,
   LEASE_MS,

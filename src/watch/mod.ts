@@ -19,7 +19,6 @@ export {
 export { WatchSockets } from "./watch_sockets.ts";
 export { type StoredState, WatchedServer, type WatchRules } from "./watched_server.ts";
 export { EventFeedQueue } from "./webhook/event_feed_queue.ts";
-export { EventSpool, MAX_SPOOLED_BYTES } from "./webhook/event_spool.ts";
+export { EventOutbox, MAX_OUTBOX_BYTES } from "./webhook/event_outbox.ts";
 export { newReceiver, type Receiver } from "./webhook/receivers.ts";
-export { parseSpool } from "./webhook/spool_format.ts";
 export { Webhook } from "./webhook/webhook.ts";

@@ -5,7 +5,7 @@
 import { assertEquals } from "@std/assert";
 import { newReceiver, type Receiver } from "../../src/watch/webhook/receivers.ts";
 import { Random } from "../../src/fleet/random.ts";
-import { eachKind, linesOf } from "../watch/webhook/events.ts";
+import { eachKind } from "../watch/webhook/events.ts";
 import { peerScript, run } from "./processes.ts";
 
 /** Pieces of names: markup, mentions, links, and what breaks lines. */
@@ -66,8 +66,8 @@ Deno.test("no name of a server is markup to parsers of Discord's and Slack's mes
   const pick = () => PIECES[random.below(PIECES.length)];
   const messages = Array.from({ length: 500 }, () => {
     const name = Array.from({ length: 1 + random.below(5) }, pick).join("");
-    const lines = linesOf([eachKind({ name })[random.below(6)]]);
-    const parsed = ({ body }: Receiver) => JSON.parse(decoder.decode(body(lines)));
+    const events = [eachKind({ name })[random.below(6)]];
+    const parsed = ({ body }: Receiver) => JSON.parse(decoder.decode(body(events)));
     return {
       name,
       discord: parsed(RECEIVERS.discord).content as string,

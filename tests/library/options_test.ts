@@ -178,9 +178,9 @@ const WATCH: Both<WatchOptions> = [
     ...["--metrics", "0.0.0.0:9100", "--probe-allow", "10.0.0.0/24"],
     ...["--probe-allow", "a.example", "--probe-token-file", "t"],
   ]],
-  [{ webhook: "https://u:p@h.example/s", webhookFormat: "discord", webhookSpool: "s" }, [
+  [{ webhook: "https://u:p@h.example/s", webhookFormat: "discord", webhookOutbox: "s" }, [
     ...["--webhook", "https://u:p@h.example/s", "--webhook-format", "discord"],
-    ...["--webhook-spool", "s"],
+    ...["--webhook-outbox", "s"],
   ]],
   [{ webhookEvents: ["online", "offline"], webhookTemplate: "t", webhookSecret: "env:KEY" }, [
     ...["--webhook-events", "online,offline", "--webhook-template", "t"],
@@ -196,7 +196,7 @@ const WATCH: Both<WatchOptions> = [
 const PATHS = new Set([
   ...["--input-file", "--rescan", "--known", "-b", "-o", "--opt-out-file", "--checkpoint"],
   ...["--status-file", "--metadata-file", "--resume"],
-  ...["--probe-token-file", "--webhook-template", "--webhook-spool"],
+  ...["--probe-token-file", "--webhook-template", "--webhook-outbox"],
 ]);
 
 /** The absolute path of a file. Paths of programs do not depend on the folder of a task. */

@@ -141,8 +141,8 @@ Deno.test("watch() names the host or the option that it cannot use", async () =>
   await refuses(["10.0.0.7"], { probe: true }, "Cannot use --probe without --metrics");
   await refuses(
     ["10.0.0.7"],
-    { webhookSpool: "a" },
-    "Cannot use --webhook-spool without --webhook",
+    { webhookOutbox: "a" },
+    "Cannot use --webhook-outbox without --webhook",
   );
 });
 

@@ -19,6 +19,7 @@ const GROUPS = [
     "tests/watch/changed_transports_test.ts",
     "tests/watch/database_outages_test.ts",
     "tests/watch/webhook/event_feed_queue_test.ts",
+    "tests/watch/webhook/outages_test.ts",
     "tests/watch/webhook/webhook_position_test.ts",
     "tests/web/data",
   ],

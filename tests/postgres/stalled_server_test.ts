@@ -113,7 +113,7 @@ postgresTest(
     const found = await run([...scan, "--cooldown", "200ms", "-q"], options);
     assertEquals(found.code, 0, found.stderr);
 
-    const hook = ["--webhook", receiver.url, "--webhook-spool", `${folder}/spool`];
+    const hook = ["--webhook", receiver.url, "--webhook-outbox", `${folder}/outbox`];
     const watching = start(["watch", url, "--interval", "5s", ...hook, ...common], options);
     const scanning = start([...scan, "--rate", "1", "--retries", "3"], options);
     const ends = [finish(watching), finish(scanning)];

@@ -120,7 +120,7 @@ async function searchFiles(search: FileSearch): Promise<ForgottenInFile[]> {
     return await forgetInFiles(search);
   } catch (error) {
     if (error instanceof InputError || error instanceof Deno.errors.NotCapable) throw error;
-    throw new StoreError(`Cannot search spill files and spools: ${reason(error)}`, {
+    throw new StoreError(`Cannot search spill files and the webhook's outbox: ${reason(error)}`, {
       cause: error,
     });
   }

@@ -1,21 +1,22 @@
 /**
- * Removes forgotten servers from files that wait for a database or a webhook: spill files and spools.
+ * Removes forgotten servers from files that wait for a database or a webhook: spill files and outboxes.
  *
  * @module
  */
 import { nodePath } from "../../core/node_modules.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
+import { isWatcherEvent, type WatchEvent } from "../../store/events/watch_event.ts";
 import { type IdentifyingFields, identityOf, tombstoneKeys } from "../../store/mod.ts";
-import { EventSpool, parseSpool } from "../../watch/mod.ts";
+import { EventOutbox } from "../../watch/mod.ts";
 import { userPath } from "../environment.ts";
-import { usualSpool } from "../watch/watch_webhook.ts";
+import { usualOutbox } from "../watch/watch_webhook.ts";
 
-/** A file with lines of forgotten servers. */
+/** A file with lines or events of forgotten servers. */
 export interface ForgottenInFile {
   readonly path: string;
-  /** Number of lines of these servers. */
-  readonly lines: number;
-  /** Why the lines are still there; `undefined`: they were removed, or nothing was to be changed. */
+  /** Number of lines or events of these servers; `undefined`: a watch uses the file. */
+  readonly lines: number | undefined;
+  /** Why they are still there; `undefined`: they were removed, or nothing was to be changed. */
   readonly problem?: string;
 }
 
@@ -28,15 +29,15 @@ export interface FileSearch {
   readonly location: DatabaseLocation;
   /** The keys of the servers, as `tombstoneKeys` returns them. */
   readonly keys: ReadonlySet<string>;
-  /** A spool that the user names. Default: the one that a watch of the database uses. */
-  readonly spool: string | undefined;
+  /** An outbox that the user names. Default: the one that a watch of the database uses. */
+  readonly outbox: string | undefined;
   /** Whether only to count lines. */
   readonly dryRun: boolean;
 }
 
-/** Removes the lines of servers from spill files and spools. Returns the files that have such lines. */
+/** Removes servers from spill files and the outbox. Returns the files that have lines or events of them. */
 export async function forgetInFiles(search: FileSearch): Promise<ForgottenInFile[]> {
-  const { location, spool } = search;
+  const { location, outbox } = search;
   const folders = new Set([userPath(".")]);
   if (location.postgres === undefined) folders.add(nodePath().dirname(userPath(location.file)));
   const found: ForgottenInFile[] = [];
@@ -47,9 +48,9 @@ export async function forgetInFiles(search: FileSearch): Promise<ForgottenInFile
       }
     }
   }
-  const path = spool === undefined ? usualSpool([location]) : userPath(spool);
-  found.push(await forgetInSpool(path, search));
-  return found.filter(({ lines }) => lines > 0);
+  const path = outbox === undefined ? usualOutbox([location]) : userPath(outbox);
+  found.push(await forgetInOutbox(path, search));
+  return found.filter(({ lines }) => lines !== 0);
 }
 
 /** Whether a record or an event is of one of the servers. */
@@ -97,37 +98,33 @@ async function forgetInSpill(
   }
 }
 
-async function forgetInSpool(
+async function forgetInOutbox(
   path: string,
   { keys, dryRun }: FileSearch,
 ): Promise<ForgottenInFile> {
-  const isRemoved = (line: string) => {
-    const event = parseLine(line);
-    return event !== undefined && isOf(keys, event);
-  };
-  const bytes = await readIfThere(path);
-  if (bytes === undefined) return { path, lines: 0 };
-  const decoder = new TextDecoder();
-  const { events } = parseSpool(bytes, path);
-  const lines = events.filter(({ line }) => isRemoved(decoder.decode(line))).length;
-  if (lines === 0 || dryRun) return { path, lines };
+  if (!isThere(path)) return { path, lines: 0 };
   let problem: string | undefined;
+  let outbox: EventOutbox;
   try {
-    const spool = await EventSpool.open({ path, onWriteError: (reason) => problem = reason });
-    const removed = spool.removeMatching(isRemoved);
-    await spool.close();
-    return { path, lines: removed, problem };
+    outbox = await EventOutbox.open({ path, onWriteError: (reason) => problem = reason });
   } catch (error) {
     if (!/another watch uses it/.test((error as Error).message)) throw error;
-    return { path, lines, problem: "a watch uses it; stop the watch, and run the command again" };
+    problem = "a watch uses it; stop the watch, and run the command again";
+    return { path, lines: undefined, problem };
   }
+  const isRemoved = (event: WatchEvent) => !isWatcherEvent(event) && isOf(keys, event);
+  const lines = dryRun
+    ? outbox.oldest(Infinity).filter(isRemoved).length
+    : outbox.removeMatching(isRemoved);
+  await outbox.close(true);
+  return { path, lines, problem };
 }
 
-async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+function isThere(path: string): boolean {
   try {
-    return await Deno.readFile(path);
+    return Deno.statSync(path).isFile;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.NotFound) return false;
     throw error;
   }
 }

@@ -294,7 +294,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     purpose: "remove servers from a database, so that no scan, watch or import restores them",
     note:
       "A SERVER is HOST:PORT, or a host with only one server in the database. A hash of each server\n" +
-      "stays in the database. Spill files and webhook spools beside the database are searched too.",
+      "stays in the database. Spill files and the webhook's outbox beside the database are searched too.",
     examples: [
       "forget servers.db 192.168.1.20:19132 --dry-run",
       "forget servers.db play.example.org:25565",

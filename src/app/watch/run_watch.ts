@@ -72,7 +72,7 @@ export interface WatchResult {
 /**
  * Polls the servers of a watch until the signal.
  *
- * @throws InputError for a spool, a port or sockets that cannot be opened; StoreError for a database
+ * @throws InputError for an outbox, a port or sockets that cannot be opened; StoreError for a database
  * that refuses the watch; Deno.errors.NotCapable.
  */
 export async function runPreparedWatch(

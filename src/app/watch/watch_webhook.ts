@@ -1,5 +1,5 @@
 /**
- * The webhook of a watch: its receiver, and the spool file of undelivered events.
+ * The webhook of a watch: its receiver, and the outbox of events that no database has.
  *
  * @module
  */
@@ -13,8 +13,8 @@ import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 import { readSalt, WebhookPosition, withDatabaseErrors } from "../../store/mod.ts";
 import {
   EventFeedQueue,
-  EventSpool,
-  MAX_SPOOLED_BYTES,
+  EventOutbox,
+  MAX_OUTBOX_BYTES,
   newReceiver,
   type Receiver,
   Webhook,
@@ -35,8 +35,8 @@ export interface WebhookSetup {
   readonly headers: Readonly<Record<string, string>>;
   /** The key of signatures; `undefined`: requests are not signed. */
   readonly secret: string | undefined;
-  /** The spool file that the user names. */
-  readonly spool: string | undefined;
+  /** The file of the outbox that the user names. */
+  readonly outbox: string | undefined;
 }
 
 export type WebhookOptionValues = Pick<
@@ -70,7 +70,7 @@ export async function readWebhook(
     events: options.webhookEvents,
     headers: await readHeaders(options.webhookHeader, warn),
     secret: webhookSecret && await readSecret("webhook-secret", webhookSecret, warn),
-    spool: options.webhookSpool,
+    outbox: options.webhookOutbox,
   };
 }
 
@@ -86,7 +86,7 @@ function requireNoOthers(options: WebhookOptionValues): void {
 export interface WebhookWatch {
   /** The watch's identity, UUIDv7. */
   readonly scanId: string;
-  /** Its databases: the default spool file is beside the first one that is a file. */
+  /** Its databases: the outbox is beside the first one that is a file. */
   readonly locations: readonly DatabaseLocation[];
   /** Opens the first database over another connection; `undefined`: the watch has none. */
   readonly openFirstAgain: () => Promise<Database | undefined>;
@@ -95,13 +95,13 @@ export interface WebhookWatch {
 }
 
 /**
- * Opens the webhook, with the events that wait for it in the first database and in the spool.
+ * Opens the webhook, with the events that wait for it in the first database and in the outbox.
  *
  * @param warn Receives a line for each failure.
- * @throws InputError if the spool cannot be used; StoreError; Deno.errors.NotCapable.
+ * @throws InputError if the outbox cannot be used; StoreError; Deno.errors.NotCapable.
  */
 export async function openWebhook(
-  { receiver, spool: path, ...options }: WebhookSetup,
+  { receiver, outbox: path, ...options }: WebhookSetup,
   watch: WebhookWatch,
   warn: (message: string) => void,
 ): Promise<Webhook> {
@@ -112,21 +112,21 @@ export async function openWebhook(
       `Requires net access to "${host}", run again with the --allow-net flag`,
     );
   }
-  const spool = path === undefined
-    ? await openUsual(usualSpool(watch.locations), watch.locations.length > 0, warn)
-    : await openSpool(userPath(path), warn);
+  const outbox = path === undefined
+    ? await openUsual(usualOutbox(watch.locations), watch.locations.length > 0, warn)
+    : await openOutbox(userPath(path), warn);
   try {
-    const feed = await openFeed({ receiver, ...options }, watch, warn);
+    const feed = await openFeed({ receiver, ...options }, watch, outbox, warn);
     return new Webhook(receiver, {
       ...options,
       fetch,
       clock: systemClock,
-      spool,
+      outbox,
       feed,
       report: warn,
     });
   } catch (error) {
-    await spool.close();
+    await outbox.close(true);
     throw error;
   }
 }
@@ -135,6 +135,7 @@ export async function openWebhook(
 async function openFeed(
   { receiver, events = EVENT_KINDS }: Pick<WebhookSetup, "receiver" | "events">,
   { scanId, shown, openFirstAgain }: WebhookWatch,
+  outbox: EventOutbox,
   report: (message: string) => void,
 ): Promise<EventFeedQueue | undefined> {
   const kinds = events.filter((kind) => kind !== "players"); // these are in no database
@@ -152,7 +153,8 @@ async function openFeed(
     return position;
   });
   stack.move();
-  return new EventFeedQueue({ database, position, shown, clock: systemClock, report });
+  const wasSent = (id: string) => outbox.handOver(id, position.key.webhook);
+  return new EventFeedQueue({ database, position, wasSent, shown, clock: systemClock, report });
 }
 
 /** Cost of scrypt: a hash takes about 50 ms, so that trying many URLs takes too long. */
@@ -165,21 +167,21 @@ function webhookHash(text: string, salt: string): string {
   return nodeCrypto().scryptSync(url.href, salt, 16, { N: COST }).toString("hex");
 }
 
-/** The default spool file, as an absolute path: a task changes the current folder. */
-export function usualSpool(locations: readonly DatabaseLocation[]): string {
+/** The default file of the outbox, as an absolute path: a task changes the current folder. */
+export function usualOutbox(locations: readonly DatabaseLocation[]): string {
   const file = locations.find(({ postgres }) => postgres === undefined)?.file;
-  return file === undefined ? configurationPath("webhook.spool") : `${userPath(file)}.webhook`;
+  return file === undefined ? configurationPath("webhook.outbox") : `${userPath(file)}.webhook`;
 }
 
-/** A watch works without a spool if no file can be written. */
+/** A watch works with an outbox in memory if no file can be written. */
 async function openUsual(
   path: string,
   hasDatabase: boolean,
   warn: (message: string) => void,
-): Promise<EventSpool> {
+): Promise<EventOutbox> {
   try {
     Deno.mkdirSync(nodePath().dirname(path), { recursive: true });
-    return await openSpool(path, warn);
+    return await openOutbox(path, warn);
   } catch (error) {
     const isUsed = error instanceof InputError && /another watch/.test(error.message);
     if (isUsed && !hasDatabase) throw error;
@@ -190,41 +192,43 @@ async function openUsual(
       : reason(error);
     const which = hasDatabase ? "events that the database does not have" : "events for the webhook";
     warn(`${which} are kept in memory only (${why}), and are lost when the watch ends`);
-    return await EventSpool.open({ path: undefined, onWriteError: warn });
+    return await EventOutbox.open({ path: undefined, onWriteError: warn });
   }
 }
 
-async function openSpool(path: string, warn: (message: string) => void): Promise<EventSpool> {
+async function openOutbox(path: string, warn: (message: string) => void): Promise<EventOutbox> {
   const onWriteError = (why: string) =>
     warn(`events for the webhook are kept in memory only: cannot write "${path}": ${why}`);
   try {
     requireFile(path);
-    return await EventSpool.open({ path, onWriteError });
+    return await EventOutbox.open({ path, onWriteError });
   } catch (error) {
     if (error instanceof InputError || error instanceof Deno.errors.NotCapable) throw error;
     throw new InputError(`Cannot use "${path}": ${reason(error)}`);
   }
 }
 
-/** Opening a named pipe would wait for a writer. A large file is not a spool, and is not read. */
+/** Opening a named pipe would wait for a writer. A large file is not an outbox, and is not read. */
 function requireFile(path: string): void {
   try {
     const { isFile, size } = Deno.statSync(path);
-    if (isFile && size <= 4 * MAX_SPOOLED_BYTES) return;
+    if (isFile && size <= 4 * MAX_OUTBOX_BYTES) return;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return;
     throw error;
   }
-  throw new InputError(`Cannot use "${path}": it is not a regular file, or too large for a spool`);
+  throw new InputError(
+    `Cannot use "${path}": it is not a regular file, or too large for an outbox`,
+  );
 }
 
 /** The numbers of delivered, waiting and lost events, those of an earlier watch included. */
 export function webhookSummary(hook: Webhook): string {
-  const { delivered, waiting, waitingInSpool, lost, recovered, path } = hook;
+  const { delivered, waiting, waitingInOutbox, lost, recovered, path } = hook;
   const before = recovered === 0 ? "" : ` and ${withCommas(recovered)} of an earlier watch`;
   const locations = [
-    ...waiting > waitingInSpool ? ["the database"] : [],
-    ...waitingInSpool > 0 ? [`"${path}"`] : [],
+    ...waiting > waitingInOutbox ? ["the database"] : [],
+    ...waitingInOutbox > 0 ? [`"${path}"`] : [],
   ];
   const where = locations.length === 0 ? "" : ` in ${locations.join(" and ")}`;
   return `${before}; webhook: ${withCommas(delivered)} delivered, ${

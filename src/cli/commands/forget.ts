@@ -24,7 +24,7 @@ import { printResult } from "../term/json_results.ts";
 /** Runs `forget`; returns the exit code. */
 export async function runForget(call: CommandCall): Promise<number> {
   const { words: [word, ...names], options } = readCommandLine("forget", call);
-  const { optedOut, undo, dryRun, webhookSpool: spool } = options;
+  const { optedOut, undo, dryRun, webhookOutbox: outbox } = options;
   const location = namedLocation(word);
   if (names.length === 0 && !optedOut) {
     throw new InputError("Cannot forget: name servers after the database, or use --opted-out");
@@ -36,7 +36,7 @@ export async function runForget(call: CommandCall): Promise<number> {
   return await withDatabaseErrors("write to", database, async () => {
     if (undo) return await undoAll(database, names, options);
     const servers = await findServersToForget(database, { names, optedOut });
-    const files = await forgetServers(database, servers, { location, spool, dryRun });
+    const files = await forgetServers(database, servers, { location, outbox, dryRun });
     await showServers(servers, options);
     return showFiles(database, servers, files, options);
   });
@@ -86,8 +86,8 @@ function showFiles(
   const removed = dryRun ? "to remove" : "removed";
   for (const { path, lines, problem } of files) {
     if (problem !== undefined) {
-      reportError(`Cannot remove ${countOf(lines, "event")} from "${path}": ${problem}`);
-    } else if (!quiet) reportLine(`${path}: ${countOf(lines, "line")} ${removed}`);
+      reportError(`Cannot remove events from "${path}": ${problem}`);
+    } else if (!quiet) reportLine(`${path}: ${countOf(lines ?? 0, "line")} ${removed}`);
   }
   const forgotten = dryRun ? "would be forgotten" : "forgotten";
   const unknown = servers.filter(({ id }) => id === undefined).length;

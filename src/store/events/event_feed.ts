@@ -151,16 +151,6 @@ export async function countHeldUp(
   return Number(n);
 }
 
-/** The position of the newest event: a reader that starts there gets later events only. */
-export async function newestPosition(database: Database): Promise<EventPosition> {
-  const [row] = await database.rows(
-    `select e.tx, e.seq from events e where ${
-      isFinal(database)
-    } order by e.tx desc, e.seq desc limit 1`,
-  );
-  return row === undefined ? BEFORE_EVENTS : { tx: String(row.tx), seq: Number(row.seq) };
-}
-
 /** Reads the last events, in their order. Those of one server are the newest by time. */
 export async function lastEvents(
   database: Database,

@@ -9,6 +9,8 @@ import { type Database, isInList, listValue, type Row } from "../database/databa
 import { canonicalHost } from "../rows/addresses.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../rows/stored_record.ts";
 import { type EventPosition, isFinal, positionOf } from "./event_feed.ts";
+import { validEvent } from "./valid_event.ts";
+import type { WatchEvent } from "./watch_event.ts";
 
 /** An event of the table, in the form of a watch's events. */
 export interface SendableEvent {
@@ -18,11 +20,10 @@ export interface SendableEvent {
   readonly kind: string;
   /** The event's identity. */
   readonly id: string;
-  /**
-   * The members of the event, not checked: another program may have written the row. `undefined`: a
-   * webhook does not get the event.
-   */
-  readonly event: Readonly<Record<string, unknown>> | undefined;
+  /** `undefined`: a webhook does not get the event; `"damaged"`: another program has changed the row. */
+  readonly event: WatchEvent | "damaged" | undefined;
+  /** Size of the values that were read, characters. */
+  readonly size: number;
 }
 
 /** An event of a scan is sent only if a watch has observed the server in this time before, days. */
@@ -66,9 +67,9 @@ export async function sendableEvents(
   return rows.map((row) => {
     const { kind, id } = row;
     const position = { tx: String(row.tx), seq: Number(row.seq) };
-    const record = records.get(Number(row.server));
+    const [record, size] = (kind === "online" && records.get(Number(row.server))) || [undefined, 0];
     const event = eventOf(row, record && shown(record), database);
-    return { position, kind: String(kind), id: String(id), event };
+    return { position, kind: String(kind), id: String(id), event, size: sizeOf(row) + size };
   });
 }
 
@@ -92,10 +93,11 @@ export async function countSendable(
   return Number(n);
 }
 
+/** The records of servers, and the sizes of their rows. */
 async function readRecords(
   database: Database,
   ids: readonly number[],
-): Promise<ReadonlyMap<number, ServerRecord>> {
+): Promise<ReadonlyMap<number, readonly [ServerRecord, size: number]>> {
   if (ids.length === 0) return new Map();
   const rows = await database.rows(
     `select s.id as number, ${RECORD_COLUMNS} from ${RECORD_TABLES} ` +
@@ -105,8 +107,12 @@ async function readRecords(
   return new Map(rows.map((row) => {
     const all = recordOf(row);
     const record = Object.fromEntries(FIELDS.map(({ name }) => [name, all[name]]));
-    return [Number(row.number), record as unknown as ServerRecord];
+    return [Number(row.number), [record as unknown as ServerRecord, sizeOf(row)]];
   }));
+}
+
+function sizeOf(row: Row): number {
+  return Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
 }
 
 /** The event of a row; `undefined` if it is not sent, or its server was removed. */
@@ -121,7 +127,8 @@ function eventOf(
   const host = address === null ? null : canonicalHost(String(address));
   const at = Number(row.at) - clockOffsetMs;
   const base = { event: kind, at, host, port, requested_as, scan_id: row.uuid, id, name };
-  return { ...base, ...(kind === "online" && { server: record }), ...dataOf(String(row.data)) };
+  const came = kind === "online" && { server: record };
+  return validEvent({ ...base, ...came, ...dataOf(String(row.data)) }) ?? "damaged";
 }
 
 function dataOf(text: string): object {

@@ -8,9 +8,10 @@
 import type { ServerRecord } from "../../core/record.ts";
 import { countOf } from "../../core/quantities.ts";
 import { type Clock, waitAtMost } from "../../net/clock.ts";
-import { jsonText } from "../../sinks/json.ts";
 import type { Database } from "../../store/database/database.ts";
+import type { WatchEvent } from "../../store/events/watch_event.ts";
 import {
+  BEFORE_EVENTS,
   type EventPosition,
   laterPosition,
   LEASE_MS,
@@ -19,8 +20,6 @@ import {
   sendableEvents,
   type WebhookPosition,
 } from "../../store/mod.ts";
-import type { QueuedEvent } from "./spool_format.ts";
-import { parseWatchEvent } from "./valid_event.ts";
 
 /** Pause between two readings of the database, milliseconds. */
 const PAUSE_MS = 1000;
@@ -34,8 +33,6 @@ const PAGE = 100;
 const MAX_ROWS = 1000;
 /** Size of events after which a request gets no further event, bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** Maximum number of remembered events that are not to be sent. */
-const MAX_SKIPPED = 100_000;
 /** Maximum number of waiting events that is counted while the watch runs. */
 const MAX_BACKLOG = 10_000;
 /** Interval at which the waiting events are counted, milliseconds. */
@@ -49,6 +46,8 @@ export interface EventFeedOptions {
   readonly database: Database;
   /** The position of the webhook. It must be prepared. */
   readonly position: WebhookPosition;
+  /** Told of each event that the database has, returns whether it was sent before. */
+  readonly wasSent: (id: string) => boolean;
   /** Returns a server's record as it may be sent. */
   readonly shown: (record: ServerRecord) => ServerRecord;
   /** The clock of pauses and leases. */
@@ -66,7 +65,8 @@ export interface FeedListener {
 }
 
 /** An event in memory, and its position in the table. */
-interface PlacedEvent extends QueuedEvent {
+interface PlacedEvent {
+  readonly event: WatchEvent;
   readonly position: EventPosition;
 }
 
@@ -91,8 +91,8 @@ export class EventFeedQueue {
   /** When to try to take the lease again. */
   #takeAt = -Infinity;
   #countedAt = -Infinity;
-  /** Ids of events that were sent before the database had them, and of damaged ones that were reported. */
-  readonly #skipped = new Set<string>();
+  /** The position of the last damaged event that was reported. */
+  #damaged: EventPosition = BEFORE_EVENTS;
   #failing = false;
   #cancel: (() => void) | undefined;
   #closed = false;
@@ -110,14 +110,14 @@ export class EventFeedQueue {
   }
 
   /** The oldest events, at most `limit`; none if another watch sends them, or the database is not available. */
-  async oldest(limit: number): Promise<readonly QueuedEvent[]> {
+  async oldest(limit: number): Promise<readonly WatchEvent[]> {
     const events = await this.#attempt(async () => {
       if (!await this.#hold()) return [];
       this.#queue = [];
       await this.#readOldest(limit);
       this.#reportReadable();
       if (this.#queue.length === 0) await this.#saveStart();
-      return [...this.#queue];
+      return this.#queue.map(({ event }) => event);
     });
     return events ?? [];
   }
@@ -128,8 +128,8 @@ export class EventFeedQueue {
    *
    * @returns The number of removed events.
    */
-  async removeUpTo(id: string): Promise<number> {
-    const count = this.#queue.findIndex((event) => event.id === id) + 1;
+  async accept(id: string): Promise<number> {
+    const count = this.#queue.findIndex(({ event }) => event.id === id) + 1;
     if (count === 0) return 0;
     const removed = this.#queue.splice(0, count);
     this.#start = this.#queue.length === 0 ? this.#read : removed.at(-1)!.position;
@@ -138,11 +138,9 @@ export class EventFeedQueue {
     return count;
   }
 
-  /** Notes that an event is not to be sent, because it was sent before the database had it. */
-  skip(id: string): void {
-    this.#skipped.add(id);
-    const [oldest] = this.#skipped;
-    if (this.#skipped.size > MAX_SKIPPED) this.#skipped.delete(oldest);
+  /** The hash of the webhook. */
+  get webhook(): string {
+    return this.options.position.key.webhook;
   }
 
   /** Whether the database could not be read at the last attempt. */
@@ -282,26 +280,26 @@ export class EventFeedQueue {
 
   /** Adds the events of a page to the queue. Returns whether the request may get further events. */
   #addPage(page: readonly SendableEvent[], limit: number): boolean {
-    const { position: webhook } = this.options;
-    for (const { position, kind, id, event } of page) {
+    const { position: webhook, wasSent } = this.options;
+    for (const { position, kind, id, event, size } of page) {
       this.#read = position;
-      if (event !== undefined && webhook.isDue(kind, position) && !this.#skipped.has(id)) {
-        const line = lineOf(event);
-        if (line !== undefined) {
-          this.#queue.push({ id, line, position });
-          this.#bytes += line.length;
-        } else {
-          this.skip(id);
-          this.#listener!.onLost(1, "the row of an event in the database is damaged");
+      if (event !== undefined && webhook.isDue(kind, position)) {
+        if (event === "damaged") this.#reportDamaged(position);
+        else if (!wasSent(id)) {
+          this.#queue.push({ event, position });
+          this.#bytes += size;
         }
       }
-      if (this.#queue.length === 0) {
-        this.#skipped.delete(id);
-        this.#start = position;
-      }
+      if (this.#queue.length === 0) this.#start = position;
       if (this.#queue.length === limit || this.#bytes >= MAX_BYTES) return false;
     }
     return true;
+  }
+
+  #reportDamaged(position: EventPosition): void {
+    if (laterPosition(position, this.#damaged) === this.#damaged) return;
+    this.#damaged = position;
+    this.#listener!.onLost(1, "the row of an event in the database is damaged");
   }
 
   /** Moves the position past events that are not for the webhook. */
@@ -312,11 +310,3 @@ export class EventFeedQueue {
     await this.#save();
   }
 }
-
-/** The line of an event; `undefined`: its row is damaged. */
-function lineOf(event: Readonly<Record<string, unknown>>): QueuedEvent["line"] | undefined {
-  const text = jsonText(event);
-  return parseWatchEvent(text) === undefined ? undefined : encoder.encode(text);
-}
-
-const encoder = new TextEncoder();

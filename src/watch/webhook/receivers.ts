@@ -14,7 +14,6 @@ import { jsonText } from "../../sinks/json.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 import { changeOf, type Escape, eventSentence, serverOf } from "./event_sentence.ts";
 import { type Message, type MessageLength, messageOf } from "./message_text.ts";
-import { concatenate } from "./spool_format.ts";
 import { type JsonTemplate, parseJsonTemplate, parseTextTemplate } from "./template.ts";
 import type { WebhookFormat } from "./webhook_formats.ts";
 
@@ -26,8 +25,8 @@ export interface Receiver {
   readonly maxEvents: number;
   /** How long events are gathered before a request, milliseconds. */
   readonly gatherMs: number;
-  /** Formats events, each given as JSON, as the body of a request. */
-  readonly body: (lines: readonly Uint8Array[]) => Uint8Array<ArrayBuffer>;
+  /** Formats events as the body of a request. */
+  readonly body: (events: readonly WatchEvent[]) => Uint8Array<ArrayBuffer>;
 }
 
 /** A template file: its text, and its name for errors. */
@@ -73,15 +72,10 @@ export function newReceiver(
 }
 
 function jsonReceiver(url: string, template: TemplateFile | undefined): Receiver {
-  if (template === undefined) return { url, maxEvents: BATCH, gatherMs: 0, body: arrayOf };
+  if (template === undefined) return { url, maxEvents: BATCH, gatherMs: 0, body: encodeJson };
   const render: JsonTemplate = parseJsonTemplate(template.text, template.source);
-  const body = ([line]: readonly Uint8Array[]) => encodeJson(render(parseEvent(line)));
+  const body = ([event]: readonly WatchEvent[]) => encodeJson(render(event));
   return { url, maxEvents: 1, gatherMs: 0, body };
-}
-
-/** A JSON array of values that are JSON already. */
-function arrayOf(lines: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  return concatenate([...lines.flatMap((line, i) => [i === 0 ? OPEN : COMMA, line]), CLOSE]);
 }
 
 /** Length and escaping of messages to people. */
@@ -98,8 +92,7 @@ function messageReceiver(
   const render = template === undefined
     ? eventSentence
     : parseTextTemplate(template.text, template.source);
-  const body = (lines: readonly Uint8Array[]) => {
-    const events = lines.map(parseEvent);
+  const body = (events: readonly WatchEvent[]) => {
     const message = messageOf(events, (event) => render(event, rules.escape), rules);
     return encodeJson(content(message, events));
   };
@@ -201,15 +194,8 @@ function titleOf(events: readonly WatchEvent[]): string {
   return `${serverOf(event, asIs)} ${change.trim()}`;
 }
 
-/** Parses an event of the spool, which contains valid events only. */
-function parseEvent(line: Uint8Array): WatchEvent {
-  return JSON.parse(decoder.decode(line));
-}
-
 function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
   return encoder.encode(jsonText(value));
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-const [OPEN, COMMA, CLOSE] = ["[", ",", "]"].map((text) => encoder.encode(text));

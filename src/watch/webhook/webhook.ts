@@ -1,17 +1,15 @@
 /**
  * Sends events to a URL over HTTP: in order, in batches, at least once, without delaying the watch. A
- * database or a spool keeps events until the receiver accepts them.
+ * database or an outbox keeps events until the receiver accepts them.
  *
  * @module
  */
 import { type Clock, sleep, waitAtMost } from "../../net/clock.ts";
-import { jsonText } from "../../sinks/json.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 import type { EventFeedQueue } from "./event_feed_queue.ts";
-import type { EventSpool } from "./event_spool.ts";
+import type { EventOutbox } from "./event_outbox.ts";
 import type { Receiver } from "./receivers.ts";
 import { signatureHeaders } from "./signature.ts";
-import type { QueuedEvent } from "./spool_format.ts";
 
 /**
  * Pause after a failed or rejected request, milliseconds. It doubles with each failure and with each
@@ -42,26 +40,21 @@ export interface WebhookOptions {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** The clock of pauses and timeouts. */
   readonly clock: Clock;
-  /** The queue of events that no database has. The webhook closes it. */
-  readonly spool: EventSpool;
+  /** The events that no database has. The webhook closes it. */
+  readonly outbox: EventOutbox;
   /** The queue of events that a database has. The webhook closes it. Default: there is no database. */
   readonly feed?: EventFeedQueue;
   /** Receives a message when delivery fails, when events are lost, and when delivery works again. */
   readonly report: (line: string) => void;
 }
 
-/** A queue of events. */
-interface EventQueue {
-  /** The oldest events, at most `limit`. */
-  oldest(limit: number): readonly QueuedEvent[] | Promise<readonly QueuedEvent[]>;
-  /** Removes the oldest events, up to the one with this id. Returns their number. */
-  removeUpTo(id: string): number | Promise<number>;
-}
-
-/** The oldest events of a queue. */
+/** The events of a request. */
 interface Batch {
-  readonly queue: EventQueue;
-  readonly events: readonly QueuedEvent[];
+  readonly events: readonly WatchEvent[];
+  /** Those of the outbox. */
+  readonly own: readonly WatchEvent[];
+  /** Those of the database. */
+  readonly stored: readonly WatchEvent[];
 }
 
 /** The outcome of a request. */
@@ -89,64 +82,54 @@ export class Webhook implements AsyncDisposable {
   /** Aborted when the webhook begins to close: events are gathered no longer. */
   readonly #closes = new AbortController();
   readonly #ended = new AbortController();
-  /** Events in the spool that the database may get later. */
-  readonly #early = new Set<string>();
-  /** The queues: the one whose turn it is comes first. */
-  #queues: readonly EventQueue[];
 
   /**
-   * Starts to send the events that an earlier watch has left in the spool, and those of the database.
+   * Starts to send the events that an earlier watch has left in the outbox, and those of the database.
    *
    * @param receiver The receiver. Its URL may contain a password, so no message contains any part of it.
    */
   constructor(private readonly receiver: Receiver, private readonly options: WebhookOptions) {
-    const { spool, feed } = options;
-    const { damaged, size } = spool;
-    this.#queues = feed === undefined ? [spool] : [spool, feed];
+    const { outbox: { damaged, size }, feed } = options;
     feed?.start({
       onEvents: () => this.#wake(),
       onLost: (count, reason) => this.#lose(count, reason),
     });
-    if (damaged > 0) this.#lose(damaged, "their lines in the spool are damaged");
+    if (damaged > 0) this.#lose(damaged, "their rows in the outbox are damaged");
     if (size > 0) this.#wake();
   }
 
   /** Number of events that wait. */
   get waiting(): number {
-    return this.waitingInSpool + (this.options.feed?.waiting ?? 0);
+    return this.waitingInOutbox + (this.options.feed?.waiting ?? 0);
   }
 
   /** Number of waiting events that no database has. */
-  get waitingInSpool(): number {
-    return this.#kept ? this.options.spool.size : 0;
+  get waitingInOutbox(): number {
+    return this.#kept ? this.options.outbox.size : 0;
   }
 
-  /** Path of the spool file; `undefined`: the queue is in memory only. */
+  /** Path of the outbox; `undefined`: it is in memory only. */
   get path(): string | undefined {
-    return this.options.spool.path;
+    return this.options.outbox.path;
   }
 
   /** Number of events of an earlier watch. They count in `delivered`, `waiting` and `lost` too. */
   get recovered(): number {
-    const { recovered, damaged } = this.options.spool;
+    const { recovered, damaged } = this.options.outbox;
     return recovered + damaged;
   }
 
   /**
    * Queues an event, if its kind is to be sent.
    *
-   * @param isStored Whether the database has the event, so that the queue of the database has it too.
+   * @param isStored Whether the database has the event, so that it is sent from there.
    */
   add(event: WatchEvent, isStored = false): void {
     if (this.options.events?.includes(event.event) === false) return;
-    if (this.options.feed !== undefined) {
-      if (isStored) return;
-      if (event.event !== "players") this.#early.add(event.id);
-    }
-    const { spool } = this.options;
-    const dropped = spool.add(event.id, jsonText(event));
-    if (dropped > 0) this.#lose(dropped, "the queue is full");
-    if (spool.size < this.#early.size) this.#early.clear(); // some were dropped
+    const { outbox, feed } = this.options;
+    if (feed !== undefined && isStored) return;
+    const dropped = outbox.add(event);
+    if (dropped > 0) this.#lose(dropped, "the outbox is full");
     this.#wake();
   }
 
@@ -157,7 +140,7 @@ export class Webhook implements AsyncDisposable {
 
   /**
    * Stops sending. Waits up to three seconds for deliveries; if requests fail, only for the one under
-   * way. Remaining events stay in the spool file; without a file they are lost.
+   * way. Remaining events stay in the outbox; without a file they are lost.
    */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
@@ -169,15 +152,17 @@ export class Webhook implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const { clock, spool, feed } = this.options;
+    const { clock, outbox, feed } = this.options;
     this.#closes.abort();
     await waitAtMost(clock, GRACE_MS, this.#failing ? this.#request : this.#sendRest());
     this.#ended.abort();
     await waitAtMost(clock, GRACE_MS, this.#sending); // it may wait for the database
     await feed?.close();
     await this.#sending;
-    if (await spool.close()) return;
-    this.#lose(spool.size, "the queue has no file");
+    // What the database has sent, or does not have, needs no ids.
+    const keepsIds = feed !== undefined && (feed.failing || feed.waiting > 0);
+    if (await outbox.close(keepsIds)) return;
+    this.#lose(outbox.size, "the outbox has no file");
     this.#kept = false;
   }
 
@@ -193,33 +178,37 @@ export class Webhook implements AsyncDisposable {
     await this.#sending;
   }
 
-  /** The oldest events of the first queue that has any; `undefined`: none has. */
-  async #next(limit: number): Promise<Batch | undefined> {
-    const { spool, feed } = this.options;
+  /** The oldest events of the database and of the outbox, in the order of their times. */
+  async #next(limit: number): Promise<Batch> {
+    const { outbox, feed } = this.options;
     // A database that does not respond delays its events only.
-    const queues = feed?.failing ? [spool, feed] : this.#queues;
-    for (const queue of queues) {
-      const events = await queue.oldest(limit);
-      if (events.length > 0) return { queue, events };
+    const isAway = feed === undefined || feed.failing && outbox.size > 0;
+    const stored = isAway ? [] : [...await feed.oldest(limit)];
+    const own = [...outbox.oldest(limit)]; // without those that the database was found to have
+    const events: WatchEvent[] = [];
+    let [i, j] = [0, 0];
+    while (events.length < limit && i + j < own.length + stored.length) {
+      const isOwn = j === stored.length || i < own.length && own[i].at <= stored[j].at;
+      events.push(isOwn ? own[i++] : stored[j++]);
     }
+    return { events, own: own.slice(0, i), stored: stored.slice(0, j) };
   }
 
   /** The events of the next request. For a receiver that people read, events are gathered before. */
-  async #nextRequest(limit: number): Promise<Batch | undefined> {
+  async #nextRequest(limit: number): Promise<Batch> {
     const { gatherMs } = this.receiver;
     const batch = await this.#next(gatherMs === 0 ? limit : 1);
-    if (batch === undefined || gatherMs === 0) return batch;
+    if (batch.events.length === 0 || gatherMs === 0) return batch;
     await sleep(this.options.clock, gatherMs, this.#closes.signal);
     return await this.#next(limit);
   }
 
-  /** Removes accepted events. The next queue gets its turn. */
-  async #accepted({ queue, events }: Batch): Promise<void> {
-    const { spool, feed } = this.options;
-    this.delivered += await queue.removeUpTo(events.at(-1)!.id);
-    for (const { id } of events) if (queue === spool && this.#early.delete(id)) feed!.skip(id);
-    this.#queues = [...this.#queues.filter((one) => one !== queue), queue];
-    this.#losing = false;
+  /** Removes the events of a request. Returns their number. */
+  async #remove({ own, stored }: Batch): Promise<number> {
+    const { outbox, feed } = this.options;
+    const [lastOwn, lastStored] = [own.at(-1), stored.at(-1)];
+    const count = lastOwn === undefined ? 0 : outbox.accept(lastOwn.id, feed?.webhook);
+    return count + (lastStored === undefined ? 0 : await feed!.accept(lastStored.id));
   }
 
   async #send(): Promise<void> {
@@ -231,10 +220,8 @@ export class Webhook implements AsyncDisposable {
     await Promise.resolve(); // events of one iteration of the event loop are one request
     while (!signal.aborted) {
       const batch = await this.#nextRequest(batchSize);
-      if (batch === undefined) break;
-      const delivery = await (this.#request = this.#post(body(batch.events.map(({ line }) =>
-        line
-      ))));
+      if (batch.events.length === 0 || signal.aborted) break;
+      const delivery = await (this.#request = this.#post(body(batch.events)));
       if (delivery.kind === "failed") {
         if (signal.aborted) break;
         if (!this.#failing) {
@@ -247,7 +234,8 @@ export class Webhook implements AsyncDisposable {
       }
       if (delivery.kind === "accepted") {
         pauseMs = PAUSE_MS;
-        await this.#accepted(batch);
+        this.delivered += await this.#remove(batch);
+        this.#losing = false;
         batchSize = Math.min(maxEvents, 2 * batchSize);
         continue;
       }
@@ -257,12 +245,12 @@ export class Webhook implements AsyncDisposable {
         continue;
       }
       if (delivery.kind === "refused") {
-        this.#lose(await batch.queue.removeUpTo(batch.events[0].id), delivery.reason);
+        this.#lose(await this.#remove(batch), delivery.reason);
       }
       pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
     }
     this.#sending = undefined;
-    if (this.options.spool.size > 0) this.#wake(); // an event that was added just now
+    if (this.options.outbox.size > 0) this.#wake(); // an event that was added just now
   }
 
   #lose(count: number, reason: string): void {

@@ -12,7 +12,7 @@ import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import type { DatabaseLocation } from "../../../src/store/database_location.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
+import { EventOutbox } from "../../../src/watch/webhook/event_outbox.ts";
 import { record, scanId } from "../../store/records.ts";
 
 const find = (database: ReturnType<typeof openSqlite>, ...names: string[]) =>
@@ -42,7 +42,7 @@ Deno.test("a server is found by key, host or endpoint, with others of its endpoi
 
 const SPILL = `spill-${scanId(1)}.1.ndjson`;
 
-/** A folder with a database, a spill file and a spool. */
+/** A folder with a database, a spill file and an outbox. */
 async function inFolder(
   work: (folder: string, location: DatabaseLocation) => Promise<void>,
 ): Promise<void> {
@@ -57,53 +57,54 @@ async function inFolder(
     const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
     await Deno.writeTextFile(`${folder}/${SPILL}`, `${lines.join("")}null\n{"host":1}\ntorn {`);
     await Deno.writeTextFile(`${folder}/rows.ndjson`, lines.join(""));
-    const spool = await EventSpool.open({ path: `${path}.webhook`, onWriteError: () => {} });
+    const outbox = await EventOutbox.open({ path: `${path}.webhook`, onWriteError: () => {} });
     for (const [i, { host, port, requested_as }] of rows.entries()) {
-      const event = { id: scanId(i), event: "opted_out", at: 1, host, port, requested_as };
-      spool.add(scanId(i), JSON.stringify({ ...event, scan_id: scanId(9), name: null }));
+      const event = { id: scanId(i), event: "opted_out", at: 1, host, port, requested_as } as const;
+      outbox.add({ ...event, scan_id: scanId(9), name: null });
     }
-    await spool.close();
+    await outbox.close();
     await work(folder, { path, file: path, format: { name: "sqlite" } });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-Deno.test("a spill file and a spool lose the lines of a server, and no others", async () => {
+Deno.test("a spill file and an outbox lose the lines of a server, and no others", async () => {
   await inFolder(async (folder, location) => {
     const keys = new Set(["127.0.0.1:1", "b.example:1"]);
     const files = [`${folder}/${SPILL}`, `${location.file}.webhook`];
-    const search = { location, keys, spool: undefined };
-    const before = files.map((file) => Deno.readTextFileSync(file));
+    const search = { location, keys, outbox: undefined };
+    const before = files.map((file) => Deno.readFileSync(file));
     const expected = files.map((path) => ({ path, lines: 2 }));
-    assertEquals(await forgetInFiles({ ...search, dryRun: true }), expected);
-    assertEquals(files.map((file) => Deno.readTextFileSync(file)), before);
+    const found = await forgetInFiles({ ...search, dryRun: true });
+    assertEquals(found.map(({ path, lines }) => ({ path, lines })), expected);
+    assertEquals(files.map((file) => Deno.readFileSync(file)), before);
     const removed = await forgetInFiles({ ...search, dryRun: false });
     assertEquals(removed.map(({ path, lines }) => ({ path, lines })), expected);
     assertEquals(
       await Deno.readTextFile(files[0]),
       `${JSON.stringify(record(2))}\nnull\n{"host":1}\ntorn {`,
     );
-    const spool = await EventSpool.open({ path: files[1], onWriteError: () => {} });
-    assertEquals([spool.recovered, spool.damaged, spool.oldest(1)[0].id], [1, 0, scanId(1)]);
-    await spool.close();
+    const outbox = await EventOutbox.open({ path: files[1], onWriteError: () => {} });
+    assertEquals([outbox.recovered, outbox.damaged, outbox.oldest(1)[0].id], [1, 0, scanId(1)]);
+    await outbox.close();
     assertEquals(await forgetInFiles({ ...search, dryRun: false }), []);
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(names, ["rows.ndjson", "servers.db.webhook", SPILL]);
   });
 });
 
-Deno.test("the events in the spool of a running watch stay, which is reported", async () => {
+Deno.test("the events in the outbox of a running watch stay, which is reported", async () => {
   await inFolder(async (_, location) => {
     await using database = openSqlite(":memory:");
     await createTables(database);
     const path = `${location.file}.webhook`;
-    const spool = await EventSpool.open({ path, onWriteError: () => {} });
+    const outbox = await EventOutbox.open({ path, onWriteError: () => {} });
     const servers = await find(database, "127.0.0.1:2");
-    const search = { location, spool: path, dryRun: false };
+    const search = { location, outbox: path, dryRun: false };
     const [, problem] = await forgetServers(database, servers, search);
-    assertEquals([problem.path, problem.lines], [path, 1]);
+    assertEquals([problem.path, problem.lines], [path, undefined]);
     assertEquals(problem.problem, "a watch uses it; stop the watch, and run the command again");
-    await spool.close();
+    await outbox.close();
   });
 });

@@ -30,7 +30,7 @@ function reported(command: Command, option: string): string | undefined {
 /** Options whose defaults are described in words, because they depend on more than the command. */
 const WORDED = new Set([
   ...["ports", "protocol", "rate", "net-rate", "host-rate", "timeout", "cooldown", "engine"],
-  ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-spool", "format"],
+  ...["interface", "gateway-mac", "software", "once", "checkpoint", "webhook-outbox", "format"],
   ...["webhook-format", "webhook-events", "threads", "budget"],
   ...["net-budget", "contact"],
 ]);

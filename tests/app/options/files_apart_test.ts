@@ -42,9 +42,9 @@ Deno.test("an output that is an input, by any path, is refused before anything i
         ["import", `sqlite:${path}`, list],
         ["copy", `sqlite:${list}`, `sqlite:${path}`],
         ["watch", list, "-o", `sqlite:${path}`],
-        ["watch", "a.db", "--webhook-header", `X=@${list}`, "--webhook-spool", path],
-        ["crawl", list, "--budget", "1k/day", "--webhook-spool", path],
-        ["forget", list, "a", "--webhook-spool", path],
+        ["watch", "a.db", "--webhook-header", `X=@${list}`, "--webhook-outbox", path],
+        ["crawl", list, "--budget", "1k/day", "--webhook-outbox", path],
+        ["forget", list, "a", "--webhook-outbox", path],
       ];
       for (const args of commands) {
         const [code, message] = await withMessages(() => main(args));

@@ -79,7 +79,7 @@ Deno.test("a watch of a program sends events to a webhook, and serves metrics an
     const { event, seen } = await firstEvent([endpoint], {
       optOutFile: `${folder}/out.txt`,
       webhook: `http://127.0.0.1:${receiver.addr.port}/hook`,
-      webhookSpool: `${folder}/spool`,
+      webhookOutbox: `${folder}/outbox`,
       metrics,
       probe: true,
     }, async () => [await get("/metrics"), await get(`/probe?target=${endpoint}`)]);

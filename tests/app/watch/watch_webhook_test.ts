@@ -1,5 +1,7 @@
 /** A watch that is killed while its webhook's receiver is down, as real processes. */
 import { createHmac } from "node:crypto";
+import { basename, dirname } from "node:path";
+import { openOutboxFile } from "../../../src/watch/webhook/outbox_file.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatAddress, formatEndpoint } from "../../../src/core/address.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -34,13 +36,33 @@ function receive() {
   };
 }
 
-function linesOf(path: string): string[] {
+/** The ids of the events in an outbox that no program uses. */
+async function idsIn(path: string): Promise<string[]> {
+  const { database } = await openOutboxFile(path);
+  await using _database = database;
+  return (await database.rows("select id from outbox order by seq")).map(({ id }) => String(id));
+}
+
+/** The ids of the events in an outbox that a watch uses. */
+async function idsInCopy(path: string): Promise<string[]> {
+  const copy = `${path}-copy`;
   try {
-    return Deno.readTextFileSync(path).split("\n").slice(1, -1);
+    for (const end of ["", "-wal"]) await Deno.copyFile(`${path}${end}`, `${copy}${end}`);
+    return await idsIn(copy);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return [];
+    // The copies of the file and of its log may be of different times.
+    if (error instanceof Deno.errors.NotFound || /malformed|no such table/.test(`${error}`)) {
+      return [];
+    }
     throw error;
+  } finally {
+    await Deno.remove(copy).catch(() => {});
   }
+}
+
+/** Whether a file exists. */
+function isThere(path: string): boolean {
+  return [...Deno.readDirSync(dirname(path))].some(({ name }) => name === basename(path));
 }
 
 Deno.test("events that waited when a watch was killed are delivered by the next one, in order", async () => {
@@ -51,16 +73,21 @@ Deno.test("events that waited when a watch was killed are delivered by the next 
     const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
     await using receiver = receive();
     const queried = ["--interval", "5s", "--protocol", "raknet", "--webhook", receiver.url];
-    const spool = `${folder}/spool`;
-    const args = ["watch", ...servers, ...queried, "--webhook-spool", spool];
+    const outbox = `${folder}/outbox`;
+    const args = ["watch", ...servers, ...queried, "--webhook-outbox", outbox];
     const killed = start(args);
-    await until(killed, () => linesOf(spool).length >= SERVERS && receiver.queried > 0);
+    await until(killed, async () => {
+      const ids = receiver.queried === 0 ? [] : await idsInCopy(outbox);
+      return ids.length >= SERVERS;
+    });
     killed.kill("SIGKILL");
     await finish(killed);
-    assertEquals(Deno.statSync(spool).mode! & 0o777, 0o600);
-    const waiting = linesOf(spool).map((line) => JSON.parse(line).id);
+    for (const file of [outbox, `${outbox}-wal`]) {
+      assertEquals(Deno.statSync(file).mode! & 0o777, 0o600);
+    }
+    Deno.writeTextFileSync(`${outbox}-wal`, "torn", { append: true });
+    const waiting = await idsIn(outbox);
     assertEquals(waiting.length, SERVERS);
-    Deno.writeTextFileSync(spool, `{"id":"torn`, { append: true });
 
     receiver.up();
     const next = start(args); // each server is reported as new again
@@ -74,7 +101,7 @@ Deno.test("events that waited when a watch was killed are delivered by the next 
       `; ${SERVERS} events and ${SERVERS} of an earlier watch; webhook: ${2 * SERVERS} ` +
         "delivered, 0 waiting, 0 lost",
     );
-    assertEquals(linesOf(spool), []);
+    assertEquals(isThere(outbox), false);
     for (const secret of ["hunter2", "T0K3N"]) {
       assert(!stderr.includes(secret), stderr);
       assert(![...Deno.readDirSync(folder)].some(({ name }) => name.includes(secret)));
@@ -103,8 +130,8 @@ Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and w
       assertEquals(delivered + waiting + lost, events, stderr);
       return { stderr, waiting, lost };
     };
-    const kept = await end(["--webhook-spool", `${folder}/events`], SCAN);
-    assertEquals(linesOf(`${folder}/events`).length, kept.waiting);
+    const kept = await end(["--webhook-outbox", `${folder}/events`], SCAN);
+    assertEquals((await idsIn(`${folder}/events`)).length, kept.waiting);
     assert(kept.waiting > 0 && kept.lost === 0, kept.stderr);
     assertStringIncludes(
       kept.stderr,
@@ -119,7 +146,7 @@ Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and w
   }
 });
 
-Deno.test("an unusable spool file is refused in one line, and stays unchanged", async () => {
+Deno.test("an unusable outbox is refused in one line, and stays unchanged", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const file = `${folder}/notes.txt`;
@@ -127,14 +154,14 @@ Deno.test("an unusable spool file is refused in one line, and stays unchanged", 
     const url = ["--webhook", "http://127.0.0.1:9/T0K3N"];
     for (
       const [args, permissions, message] of [
-        [[...url, "--webhook-spool", file], SCAN, /it is not a spool of webhook events/],
-        [[...url, "--webhook-spool", folder], SCAN, /it is not a regular file/],
+        [[...url, "--webhook-outbox", file], SCAN, /it is not an SQLite database/],
+        [[...url, "--webhook-outbox", folder], SCAN, /it is not a regular file/],
         [
-          [...url, "--webhook-spool", `${folder}/no/such`],
+          [...url, "--webhook-outbox", `${folder}/no/such`],
           SCAN,
           /Cannot use ".*no\/such": No such/,
         ],
-        [["--webhook-spool", file], SCAN, /Cannot use --webhook-spool without --webhook/],
+        [["--webhook-outbox", file], SCAN, /Cannot use --webhook-outbox without --webhook/],
         [
           url,
           ["--allow-net=127.0.0.1:1,0.0.0.0", ...SCAN.slice(1)],
@@ -235,7 +262,7 @@ Deno.test("a receiver that never responds does not delay polls and printed event
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const servers = hosts.map(({ endpoint }) => formatEndpoint(endpoint));
     const url = `http://127.0.0.1:${receiver.addr.port}/`;
-    const hook = ["--webhook", url, "--webhook-spool", `${folder}/spool`];
+    const hook = ["--webhook", url, "--webhook-outbox", `${folder}/outbox`];
     const asked5s = ["--interval", "5s", "--protocol", "raknet", "--json"];
     const child = start(["watch", ...servers, ...asked5s, ...hook]);
     const printed = new PrintedText(child, child.stdout);
@@ -268,8 +295,8 @@ Deno.test("a redirect of the receiver is not followed", async () => {
     const hosts = drawFleet({ servers: 1, range: RANGE, seed: 2, software: ["pocketmine"] });
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const url = `http://127.0.0.1:${receiver.addr.port}/hook`;
-    const spool = ["--webhook-spool", `${folder}/spool`];
-    const child = start(["watch", formatEndpoint(hosts[0].endpoint), "--webhook", url, ...spool]);
+    const outbox = ["--webhook-outbox", `${folder}/outbox`];
+    const child = start(["watch", formatEndpoint(hosts[0].endpoint), "--webhook", url, ...outbox]);
     await until(child, () => paths.length >= 2);
     child.kill("SIGINT");
     const { stderr } = await finish(child);

@@ -83,7 +83,7 @@ longTest(
       const { stderr } = await watched(
         [
           ...["--webhook", `${receiver.url}/T0K3N`, "--webhook-format", "discord"],
-          ...["--webhook-template", template, "--webhook-spool", `${folder}/spool`],
+          ...["--webhook-template", template, "--webhook-outbox", `${folder}/outbox`],
         ],
         receiver,
         2,
@@ -105,7 +105,7 @@ Deno.test("Slack and ntfy get messages in the form of their documentation", asyn
     await watched(
       [
         ...["--webhook", `${slack.url}/services/T/B/X`, "--webhook-format", "slack"],
-        ...["--webhook-spool", `${folder}/slack`],
+        ...["--webhook-outbox", `${folder}/slack`],
       ],
       slack,
       1,
@@ -119,7 +119,7 @@ Deno.test("Slack and ntfy get messages in the form of their documentation", asyn
     await watched(
       [
         ...["--webhook", `${ntfy.url}/my-topic`, "--webhook-format", "ntfy"],
-        ...["--webhook-spool", `${folder}/ntfy`],
+        ...["--webhook-outbox", `${folder}/ntfy`],
       ],
       ntfy,
       1,
@@ -143,7 +143,7 @@ Deno.test("an event that a receiver of JSON templates refuses is reported once, 
     const { stderr } = await watched(
       [
         ...["--webhook", `${receiver.url}/T0K3N`, "--webhook-template", template],
-        ...["--webhook-spool", `${folder}/spool`],
+        ...["--webhook-outbox", `${folder}/outbox`],
       ],
       receiver,
       2,

@@ -29,11 +29,11 @@ import { readLeases } from "../../../src/campaign/stored_leases.ts";
 import { FieldError } from "../../../src/core/checked_values.ts";
 import { ATTACHMENTS, emptyRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
+import { parseRow } from "../../../src/sinks/json.ts";
 import { spillLine } from "../../../src/store/spill_file.ts";
 import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
-import { parseSpool, SPOOL_HEAD } from "../../../src/watch/webhook/spool_format.ts";
 import { parseJsonTemplate, parseTextTemplate } from "../../../src/watch/webhook/template.ts";
-import { parseWatchEvent } from "../../../src/watch/webhook/valid_event.ts";
+import { validEvent } from "../../../src/store/events/valid_event.ts";
 import {
   parseEventCursor,
   readServersCursor,
@@ -45,7 +45,7 @@ import { accessRefusal } from "../../../src/web/http/access.ts";
 import golden from "../../campaign/golden_spec.json" with { type: "json" };
 import { clientOf } from "../../web/http/client.ts";
 import { eachKind } from "../../watch/webhook/events.ts";
-import { BrokenRule, refusal, requireSame, seedsOf, type Subject, textReader } from "../subject.ts";
+import { BrokenRule, requireSame, seedsOf, type Subject, textReader } from "../subject.ts";
 
 const SPEC = JSON.stringify(golden);
 const TOKEN = "0123456789abcdef0123456789abcdef";
@@ -230,22 +230,6 @@ const RECEIVERS = [
   newReceiver("ntfy", "https://e.example/t"),
   newReceiver("json", "https://e.example/", { text: '"{message} {time}"', source: "t" }),
 ];
-const encoder = new TextEncoder();
-
-const spool: Subject = {
-  name: "spool",
-  from: "a user of the machine",
-  seeds: seedsOf(`${SPOOL_HEAD}${EVENTS.join("\n")}\n- ${eachKind()[0].id}\n`, SPOOL_HEAD),
-  check(bytes) {
-    try {
-      const { events, damaged, length } = parseSpool(bytes, "a");
-      if (length > bytes.length) throw new BrokenRule("the spool is longer than its file");
-      return `+${events.length} ${damaged > 0}`;
-    } catch (error) {
-      return refusal(error);
-    }
-  },
-};
 
 /** The readers of messages, requests and events. */
 export const NETWORKED_SUBJECTS: readonly Subject[] = [
@@ -328,10 +312,9 @@ export const NETWORKED_SUBJECTS: readonly Subject[] = [
     return "";
   }),
   textReader("watchEvent", "a user of the machine", EVENTS, (text) => {
-    const event = parseWatchEvent(text);
+    const event = validEvent(parseRow(text));
     if (event === undefined) return undefined;
-    const line = encoder.encode(JSON.stringify(event));
-    for (const { body } of RECEIVERS) JSON.parse(new TextDecoder().decode(body([line])));
+    for (const { body } of RECEIVERS) JSON.parse(new TextDecoder().decode(body([event])));
     return event.event;
   }),
   textReader("textTemplate", "a user", ["{name} {event}\n", "{{x}}"], (text) => {
@@ -344,5 +327,4 @@ export const NETWORKED_SUBJECTS: readonly Subject[] = [
     for (const event of eachKind()) JSON.stringify(render(event));
     return "";
   }),
-  spool,
 ];

@@ -7,7 +7,6 @@ import { writeEvents } from "../../../src/store/events/write_events.ts";
 import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { WatchEvent } from "../../../src/store/events/watch_event.ts";
-import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
 import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
 import { Webhook } from "../../../src/watch/webhook/webhook.ts";
 import { all, onEngines } from "../../store/databases.ts";
@@ -17,12 +16,12 @@ import {
   endLeases,
   NOW,
   numbers,
-  parse,
   prepare,
   queueOf,
   write,
   writeOffline,
 } from "./feed_queues.ts";
+import { outboxIn } from "./outboxes.ts";
 
 /** Writes an event `offline` of a scan, about a server that no watch has observed. */
 async function writeOfScan(database: Database, at: number): Promise<void> {
@@ -52,16 +51,16 @@ onEngines(
     await write(db, ...Array.from({ length: 250 }, (_, i) => i));
     const some = await first.queue.oldest(3);
     assertEquals(numbers(some), [0, 1, 2]);
-    const [event] = parse(some);
+    const [event] = some;
     assertEquals([event.event, event.host, event.port, event.scan_id, event.at], [
       ...["offline", "127.0.0.1", 1, watchId(1), NOW],
     ]);
-    assertEquals(await first.queue.removeUpTo(some[1].id), 2);
+    assertEquals(await first.queue.accept(some[1].id), 2);
     assertEquals((await first.queue.oldest(1000)).length, 248);
     await endLeases(db); // as 20 seconds after the watch was killed
     const next = await queueOf(db, 2);
     assertEquals(numbers(await next.queue.oldest(1)), [2]);
-    assertEquals(await first.queue.removeUpTo(some[2].id), 1); // the request had been sent
+    assertEquals(await first.queue.accept(some[2].id), 1); // the request had been sent
     assertEquals([await first.queue.oldest(1), numbers(await next.queue.oldest(1))], [[], [2]]);
     await next.queue.close();
     assertEquals(next.queue.waiting, 248);
@@ -75,7 +74,7 @@ onEngines("one of two watches sends, and the other one when the first has ended"
   assertEquals([await one.queue.oldest(1), await two.queue.oldest(1)], [[], []]);
   await write(db, 1, 2);
   assertEquals([await two.queue.oldest(1), numbers(await one.queue.oldest(2))], [[], [1, 2]]);
-  await one.queue.removeUpTo((await one.queue.oldest(1))[0].id);
+  await one.queue.accept((await one.queue.oldest(1))[0].id);
   await one.queue.close();
   await two.clock.run(new Promise<void>((resolve) => two.clock.after(6000, resolve)));
   assertEquals(numbers(await two.queue.oldest(2)), [2]);
@@ -92,7 +91,7 @@ onEngines(
     await write(db, 1, 2, 3);
     await writeOfScan(db, NOW); // the webhook does not get this event: no watch has observed its server
     const [first] = await queue.oldest(1);
-    await queue.removeUpTo(first.id);
+    await queue.accept(first.id);
     assertEquals(await removeEvents(db, NOW + 1, () => Promise.resolve()), 6);
     assertEquals(await queue.oldest(9), []);
     await clock.run(new Promise<void>((resolve) => clock.after(20_000, resolve)));
@@ -111,7 +110,7 @@ onEngines("a request that may have more than 1,000 events gets all that wait", a
   await write(db, ...Array.from({ length: 2345 }, (_, i) => i));
   const events = await queue.oldest(10_000);
   assertEquals(numbers(events), Array.from({ length: 2345 }, (_, i) => i));
-  assertEquals(await queue.removeUpTo(events.at(-1)!.id), 2345);
+  assertEquals(await queue.accept(events.at(-1)!.id), 2345);
   assertEquals(await queue.oldest(10_000), []);
   await queue.close();
 });
@@ -124,7 +123,7 @@ onEngines(
     assertEquals(await queue.oldest(1), []);
     await write(db, 1);
     await writeOffline(db);
-    const names = async () => parse(await queue.oldest(9)).map(({ event, name }) => [event, name]);
+    const names = async () => (await queue.oldest(9)).map(({ event, name }) => [event, name]);
     assertEquals(await names(), [["offline", null], ["watcher_offline", null]]);
     await db.script("update servers set name = 'renamed'");
     assertEquals(await names(), [["offline", "renamed"], ["watcher_offline", null]]);
@@ -166,7 +165,7 @@ onEngines("other kinds of events continue where the webhook stands", async (db) 
   const one = await queueOf(db);
   assertEquals(await one.queue.oldest(1), []);
   await write(db, 1, 2);
-  await one.queue.removeUpTo((await one.queue.oldest(1))[0].id);
+  await one.queue.accept((await one.queue.oldest(1))[0].id);
   await one.queue.close();
   const other = await queueOf(db, 2, { kinds: ["offline", "online"] });
   assertEquals(numbers(await other.queue.oldest(9)), [2]);
@@ -184,7 +183,7 @@ onEngines("a webhook that returns to earlier kinds of events gets each event onc
     const { queue, givenUp, lost } = await queueOf(db, 1, { kinds });
     const events = await queue.oldest(most);
     sent.push(...numbers(events));
-    if (events.length > 0) await queue.removeUpTo(events.at(-1)!.id);
+    if (events.length > 0) await queue.accept(events.at(-1)!.id);
     await queue.close();
     assertEquals([givenUp, lost], [0, []]);
     return queue.waiting;
@@ -215,12 +214,13 @@ onEngines("events of scans are sent if a watch has observed the server", async (
     record(1, { seen_at: NOW + 1000, scan_id: scanId(5), motd: "new", players: ["Ann"] }),
     record(2, { seen_at: NOW + 1000, scan_id: scanId(5) }), // a server that no watch has observed
   ]);
-  assertEquals(parse(await queue.oldest(9)).map(({ event, port }) => [event, port]), [
+  assertEquals((await queue.oldest(9)).map(({ event, port }) => [event, port]), [
     ["changed", 1],
   ]);
   await db.run("update server_state set online = ?", [db.engine === "postgres" ? "f" : 0]);
   await store.write([record(1, { seen_at: NOW + 9000, scan_id: scanId(5), players: ["Ann"] })]);
-  const online = parse(await queue.oldest(9)).at(-2)!;
+  const online = (await queue.oldest(9)).at(-2)!;
+  assert(online.event === "online");
   assertEquals([online.event, online.server.players, online.server.seen_at], [
     ...["online", null, NOW + 9000],
   ]);
@@ -268,7 +268,7 @@ onEngines(
     const [first] = await queue.oldest(1);
     assertEquals(lines.splice(0).length, 2);
     away.isAway = true;
-    assertEquals(await queue.removeUpTo(first.id), 1);
+    assertEquals(await queue.accept(first.id), 1);
     await clock.run(new Promise<void>((resolve) => clock.after(30_000, resolve)));
     assertEquals(await queue.oldest(9), []);
     assertEquals(lines, [
@@ -299,11 +299,11 @@ onEngines(
   "an event that was sent during an outage of the database is not sent again",
   async (db) => {
     await prepare(db);
-    const { queue, clock } = await queueOf(db);
+    const outbox = await outboxIn();
+    const { queue, clock } = await queueOf(db, 1, { wasSent: (id) => outbox.handOver(id, "00") });
     const sent: WatchEvent[] = [];
-    const spool = await EventSpool.open({ path: undefined, onWriteError: () => {} });
     const hook = new Webhook(newReceiver("json", "http://127.0.0.1/"), {
-      ...{ clock, spool, feed: queue, report: () => {} },
+      ...{ clock, outbox, feed: queue, report: () => {} },
       fetch: (_, { body }) => {
         sent.push(...JSON.parse(new TextDecoder().decode(body as Uint8Array)));
         return Promise.resolve(new Response(""));

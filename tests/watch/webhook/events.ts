@@ -45,10 +45,3 @@ export function eachKind(over: Partial<ServerEvent> = {}): WatchEvent[] {
 export function offline(over: Partial<ServerEvent> = {}): WatchEvent {
   return eachKind(over)[1];
 }
-
-const encoder = new TextEncoder();
-
-/** Events in the form of the spool. */
-export function linesOf(events: readonly WatchEvent[]): Uint8Array[] {
-  return events.map((event) => encoder.encode(JSON.stringify(event)));
-}

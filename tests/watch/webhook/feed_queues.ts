@@ -1,7 +1,7 @@
 /** Queues of webhooks, and the events of a database, for tests. */
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { type Database, Unavailable } from "../../../src/store/database/database.ts";
-import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
+import { EVENT_KINDS, type WatchEvent } from "../../../src/store/events/watch_event.ts";
 import { WebhookPosition } from "../../../src/store/events/webhook_position.ts";
 import { writeEvents } from "../../../src/store/events/write_events.ts";
 import { identityOf } from "../../../src/store/rows/identity.ts";
@@ -47,15 +47,19 @@ export function breakable(database: Database): { readonly database: Database; is
 export async function queueOf(database: Database, watch = 1, given: {
   readonly kinds?: readonly string[];
   readonly shown?: (record: ServerRecord) => ServerRecord;
+  readonly wasSent?: (id: string) => boolean;
 } = {}) {
-  const { kinds = STORED, shown = (record) => record } = given;
+  const { kinds = STORED, shown = (record) => record, wasSent = () => false } = given;
   const clock = new FakeNetwork(1);
   clock.yieldToEvents = () => Promise.resolve(); // a test waits for the queue without running the clock
   const position = new WebhookPosition(database, { webhook: "00", kinds }, watchId(watch));
   const givenUp = await position.prepare();
   const lines: string[] = [];
   const report = (line: string) => lines.push(line);
-  const queue = new EventFeedQueue({ database: shared(database), position, shown, clock, report });
+  const queue = new EventFeedQueue({
+    database: shared(database),
+    ...{ position, wasSent, shown, clock, report },
+  });
   const lost: [number, string][] = [];
   queue.start({ onEvents: () => {}, onLost: (...one) => lost.push(one) });
   return { queue, clock, lines, lost, givenUp, position };
@@ -93,9 +97,7 @@ export async function prepare(database: Database): Promise<void> {
   ]);
 }
 
-export const parse = (lines: readonly { readonly line: Uint8Array }[]) =>
-  lines.map(({ line }) => JSON.parse(new TextDecoder().decode(line)));
-export const numbers = (lines: readonly { readonly line: Uint8Array }[]) =>
-  parse(lines).map(({ misses }) => misses);
+export const numbers = (events: readonly WatchEvent[]) =>
+  events.map((event) => event.event === "offline" ? event.misses : undefined);
 export const endLeases = (database: Database) =>
   database.script("update webhook_positions set holder = null");

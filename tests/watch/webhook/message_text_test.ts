@@ -1,12 +1,12 @@
 /** Covers src/watch/webhook/message_text.ts, and a message to people after an outage of its receiver. */
 import { assert, assertEquals } from "@std/assert";
 import type { WatchEvent } from "../../../src/store/events/watch_event.ts";
-import { EventSpool } from "../../../src/watch/webhook/event_spool.ts";
 import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
 import { Webhook } from "../../../src/watch/webhook/webhook.ts";
 import { messageOf } from "../../../src/watch/webhook/message_text.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { eachKind, offline } from "./events.ts";
+import { outboxIn } from "./outboxes.ts";
 
 /** Events of a server: `online` and `offline` in turn, named by their numbers. */
 function changes(port: number, from: number, count: number): WatchEvent[] {
@@ -68,9 +68,9 @@ Deno.test("after an outage of the receiver, one message shows the present state 
   for (const format of ["discord", "slack", "ntfy"] as const) {
     const messages: { text?: string; content?: string; message?: string; priority?: number }[] = [];
     let isUp = false;
-    const spool = await EventSpool.open({ path: undefined, onWriteError: unexpected });
+    const outbox = await outboxIn();
     const hook = new Webhook(newReceiver(format, "http://127.0.0.1/topic"), {
-      ...{ clock, spool, report: () => {} },
+      ...{ clock, outbox, report: () => {} },
       fetch: (_, { body }) => {
         if (isUp) messages.push(JSON.parse(new TextDecoder().decode(body as Uint8Array)));
         return Promise.resolve(new Response("", { status: isUp ? 200 : 503 }));
@@ -99,7 +99,3 @@ Deno.test("after an outage of the receiver, one message shows the present state 
     await clock.run(hook.close());
   }
 });
-
-function unexpected(reason: string): never {
-  throw new Error(reason);
-}

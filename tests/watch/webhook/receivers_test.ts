@@ -7,7 +7,7 @@ import { InputError } from "../../../src/core/errors.ts";
 import type { ServerEvent, WatchEvent } from "../../../src/store/events/watch_event.ts";
 import { newReceiver, type Receiver } from "../../../src/watch/webhook/receivers.ts";
 import { WEBHOOK_FORMATS } from "../../../src/watch/webhook/webhook_formats.ts";
-import { eachKind, linesOf, offline } from "./events.ts";
+import { eachKind, offline } from "./events.ts";
 
 const URL_OF = {
   discord: "https://discord.example/api/webhooks/1/T0K3N",
@@ -16,7 +16,7 @@ const URL_OF = {
 
 // deno-lint-ignore no-explicit-any -- the body is what the test examines
 function bodyOf(receiver: Receiver, events: readonly WatchEvent[]): any {
-  return JSON.parse(new TextDecoder().decode(receiver.body(linesOf(events))));
+  return JSON.parse(new TextDecoder().decode(receiver.body(events)));
 }
 
 /** Requires an object with exactly these members. */

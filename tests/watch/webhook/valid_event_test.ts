@@ -1,12 +1,13 @@
+/** Covers src/store/events/valid_event.ts. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
-import { parseWatchEvent } from "../../../src/watch/webhook/valid_event.ts";
-import { eachKind, linesOf } from "./events.ts";
+import { validEvent } from "../../../src/store/events/valid_event.ts";
+import { eachKind } from "./events.ts";
 
 Deno.test("every kind of event is valid after it was written and read", () => {
   for (const event of eachKind()) {
-    assertEquals(parseWatchEvent(JSON.stringify(event)), JSON.parse(JSON.stringify(event)));
+    assertEquals(validEvent(JSON.parse(JSON.stringify(event))), JSON.parse(JSON.stringify(event)));
   }
 });
 
@@ -26,14 +27,14 @@ Deno.test("what is accepted as an event can be sent in every format", () => {
   fc.assert(
     fc.property(fc.constantFrom(...eachKind()), members, value, (event, member, wrong) => {
       const changed = { ...event, [member]: wrong } as typeof event;
-      if (parseWatchEvent(JSON.stringify(changed)) === undefined) return;
+      if (validEvent(changed) === undefined) return;
       accepted++;
-      for (const { body } of receivers) assert(body(linesOf([changed])).length > 2);
+      for (const { body } of receivers) assert(body([changed]).length > 2);
     }),
     { seed: 3, numRuns: 5000 },
   );
   assert(accepted > 200, `${accepted}`);
-  for (const text of ["", "null", "[]", '"x"', "{", '{"event":"toString"}']) {
-    assertEquals(parseWatchEvent(text), undefined);
+  for (const wrong of ["", null, [], "x", 5, undefined, {}, { event: "toString" }]) {
+    assertEquals(validEvent(wrong), undefined);
   }
 });

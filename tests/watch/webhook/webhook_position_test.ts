@@ -13,7 +13,7 @@ async function removeWhileAway(db: Database, removed: number) {
   await write(db, 1, 2, 3, 4);
   const events = await queue.oldest(9);
   away.isAway = true;
-  assertEquals(await queue.removeUpTo(events[removed - 1].id), removed);
+  assertEquals(await queue.accept(events[removed - 1].id), removed);
   await clock.run(new Promise<void>((resolve) => clock.after(21_000, resolve)));
   away.isAway = false;
   await endLeases(db); // as 20 seconds later
@@ -25,7 +25,7 @@ async function sendElsewhere(db: Database, expected: number[], removed: number) 
   const { queue } = await queueOf(db, 2);
   const events = await queue.oldest(9);
   assertEquals(numbers(events), expected);
-  if (removed > 0) await queue.removeUpTo(events[removed - 1].id);
+  if (removed > 0) await queue.accept(events[removed - 1].id);
   await queue.close();
 }
 

@@ -261,14 +261,14 @@ export const WATCH = {
       help: "sign requests with the key in a file or env:NAME (HMAC-SHA-256)",
     },
     {
-      name: "webhook-spool",
+      name: "webhook-outbox",
       commands: ["watch", "crawl"],
       takes: WRITTEN_FILE,
       defaultText: "beside the first database",
       help: "the file of events that are in no database and wait for the webhook",
     },
     {
-      name: "webhook-spool",
+      name: "webhook-outbox",
       commands: ["forget"],
       takes: WRITTEN_FILE,
       defaultText: "beside the database",

@@ -1,11 +1,10 @@
 /**
- * Checks events that are read from a file: another program, or a crash, may have changed them.
+ * Checks events that are read from a database or a file: another program may have changed them.
  *
  * @module
  */
 import { parseHost } from "../../core/address.ts";
-import { parseJson } from "../../core/checked_values.ts";
-import type { WatchEvent } from "../../store/events/watch_event.ts";
+import type { WatchEvent } from "./watch_event.ts";
 
 /** Whether a value is valid. */
 type Check = (value: unknown) => boolean;
@@ -66,14 +65,8 @@ function isValid(value: unknown, checks: Readonly<Record<string, Check>>): boole
   return Object.entries(checks).every(([name, check]) => check(members[name]));
 }
 
-/** Parses an event from JSON; `undefined` when it is not one. */
-export function parseWatchEvent(text: string): WatchEvent | undefined {
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    return undefined; // a crash of the system may leave arbitrary bytes
-  }
+/** The value as an event; `undefined` when it is not one. */
+export function validEvent(value: unknown): WatchEvent | undefined {
   if (!isObject(value) || !isValid(value, BASE)) return undefined;
   const { event } = value as { readonly event: unknown };
   const isKnown = typeof event === "string" && Object.hasOwn(KINDS, event);

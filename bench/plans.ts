@@ -28,7 +28,7 @@ import { createTextIndex } from "../src/store/schema/text_index.ts";
 import { countServers, selectServers } from "../src/store/server_queries.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { fill } from "./plans/fill.ts";
-import { openPlace } from "./plans/places.ts";
+import { openLocation } from "./plans/open_location.ts";
 import type { ServerOrder } from "../src/store/queries/orders.ts";
 import { documentedQueries, FILTERS, ORDERS, TEXT_FILTERS } from "./plans/queries.ts";
 import { readOptions } from "./shared/options.ts";
@@ -164,15 +164,15 @@ async function end(watch: Deno.ChildProcess): Promise<void> {
   await watch.status;
 }
 
-async function run(place: string): Promise<Times[]> {
+async function run(location: string): Promise<Times[]> {
   {
-    await using database = await openPlace(place);
+    await using database = await openLocation(location);
     await prepare(database);
   }
-  await using database = await openPlace(place, { readOnly: true });
+  await using database = await openLocation(location, { readOnly: true });
   const writer = new URL("plans/write_polls.ts", import.meta.url).pathname;
   const watch = new Deno.Command("deno", {
-    args: ["run", "-A", writer, place, options.polls],
+    args: ["run", "-A", writer, location, options.polls],
     stdin: "null",
     stdout: "null",
   }).spawn();
@@ -186,15 +186,15 @@ async function run(place: string): Promise<Times[]> {
 const all: Times[] = [];
 await using stack = new AsyncDisposableStack();
 for (const engine of options.engines.split(",")) {
-  let place = engine === "sqlite" ? options.sqlite : options.postgres;
-  if (place === "" && engine === "sqlite") {
+  let location = engine === "sqlite" ? options.sqlite : options.postgres;
+  if (location === "" && engine === "sqlite") {
     const folder = await Deno.makeTempDir({ dir: options.folder || undefined });
     stack.defer(() => Deno.remove(folder, { recursive: true }));
-    place = `${folder}/list.db`;
-  } else if (place === "") {
-    place = `${stack.use(await startPostgres("on")).url}postgres`;
+    location = `${folder}/list.db`;
+  } else if (location === "") {
+    location = `${stack.use(await startPostgres("on")).url}postgres`;
   }
-  all.push(...await run(place));
+  all.push(...await run(location));
 }
 await stack.disposeAsync();
 showWorst(all, "p95", "slowest: median / 95th percentile / CPU, ms");

@@ -82,17 +82,17 @@ function* batches(scan: number): Iterable<ServerRecord[]> {
 /** Writes a batch. */
 type Write = (batch: readonly ServerRecord[]) => Promise<void>;
 
-async function open(place: string): Promise<Database> {
-  const postgres = place.startsWith("postgres:") ? parsePostgres(place) : undefined;
+async function open(location: string): Promise<Database> {
+  const postgres = location.startsWith("postgres:") ? parsePostgres(location) : undefined;
   const database = postgres === undefined
-    ? openSqlite(place)
+    ? openSqlite(location)
     : await openPostgres(postgres, "the server", postgres.password);
   await createTables(database);
   return database;
 }
 
-async function ours(place: string): Promise<Write> {
-  const store = new Store(await open(place), () => Promise.resolve());
+async function ours(location: string): Promise<Write> {
+  const store = new Store(await open(location), () => Promise.resolve());
   return (batch) => store.write(batch);
 }
 
@@ -154,8 +154,8 @@ function rowByRow(statement: BulkStatement): BulkStatement {
 }
 
 /** A function that runs only the statements that change rows. `timed` adds up their time. */
-async function bare(place: string, timed: Timed): Promise<Write> {
-  const database = await open(place);
+async function bare(location: string, timed: Timed): Promise<Write> {
+  const database = await open(location);
   const begin = { kind: "sweep", at: 0, config: "{}" } as const;
   const store = new Store(database);
   for (const scan of [1, 2]) await store.begin({ id: scanId(scan), ...begin });

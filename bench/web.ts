@@ -26,7 +26,7 @@ import { DataError } from "../src/web/queries/dashboard_data.ts";
 import { openDashboardData } from "../src/web/data/open_dashboard_data.ts";
 import { startPostgres } from "../tests/postgres/server.ts";
 import { fill, NOW, ROLLUP_EVERY } from "./plans/fill.ts";
-import { openPlace } from "./plans/places.ts";
+import { openLocation } from "./plans/open_location.ts";
 import { readOptions } from "./shared/options.ts";
 import { table } from "./shared/table.ts";
 
@@ -147,8 +147,8 @@ function serverOf(round: number): number {
 }
 
 /** Makes the tables of an empty database, and fills them unless it has servers. */
-async function prepare(place: string, isFilled: boolean): Promise<void> {
-  await using database = await openPlace(place);
+async function prepare(location: string, isFilled: boolean): Promise<void> {
+  await using database = await openLocation(location);
   await createTables(database);
   const [{ n }] = await database.rows(
     "select count(*) as n from (select 1 from servers limit 1) s",
@@ -159,13 +159,17 @@ async function prepare(place: string, isFilled: boolean): Promise<void> {
 }
 
 /** Opens a database; returns its data, and how long the first page and the counting took, milliseconds. */
-async function openCounted(place: string) {
+async function openCounted(location: string) {
   const begun = performance.now();
   const environment = {
     resolve: (path: string) => path,
     password: () => Promise.resolve(undefined),
   };
-  const data = await openDashboardData(parseDatabaseLocation(place)!, environment, console.error);
+  const data = await openDashboardData(
+    parseDatabaseLocation(location)!,
+    environment,
+    console.error,
+  );
   await data.servers({ filters: {}, sort: "players", limit: 50 });
   const firstPage = performance.now() - begun;
   for (;;) {
@@ -205,16 +209,16 @@ function at(times: readonly number[], share: number): number {
 }
 
 /** The 95th percentiles of an empty database. */
-async function measureEmpty(place: string): Promise<number[]> {
-  await using data = (await openCounted(place)).data;
+async function measureEmpty(location: string): Promise<number[]> {
+  await using data = (await openCounted(location)).data;
   const all: number[] = [];
   for (const one of MEASURED) all.push(at((await timesOf(data, one)).times, 0.95));
   return all;
 }
 
 /** Measures a database beside an empty one; returns whether all limits are kept. */
-async function measure(engine: string, place: string, empty: string): Promise<boolean> {
-  const { data, firstPage, counted } = await openCounted(place);
+async function measure(engine: string, location: string, empty: string): Promise<boolean> {
+  const { data, firstPage, counted } = await openCounted(location);
   const measured: { times: number[]; cpu: number }[] = [];
   for (const one of MEASURED) measured.push(await timesOf(data, one));
   const megabytes = Deno.memoryUsage().rss / 1e6;
@@ -240,14 +244,14 @@ await using stack = new AsyncDisposableStack();
 for (const engine of options.engines.split(",")) {
   const folder = await Deno.makeTempDir({ dir: options.folder || undefined });
   stack.defer(() => Deno.remove(folder, { recursive: true }));
-  let [place, empty] = [options.sqlite || `${folder}/list.db`, `${folder}/empty.db`];
+  let [location, empty] = [options.sqlite || `${folder}/list.db`, `${folder}/empty.db`];
   if (engine === "postgres") {
     const server = options.postgres ? undefined : stack.use(await startPostgres("on"));
-    place = options.postgres || `${server!.url}postgres`;
+    location = options.postgres || `${server!.url}postgres`;
   }
-  await prepare(place, true);
+  await prepare(location, true);
   await prepare(empty, false);
-  isKept = await measure(engine, place, empty) && isKept;
+  isKept = await measure(engine, location, empty) && isKept;
 }
 await stack.disposeAsync();
 Deno.exit(isKept ? 0 : 1);

@@ -11,14 +11,14 @@ import { lastServerId, serversAfter } from "../../src/store/server_queries.ts";
 import { Store } from "../../src/store/store.ts";
 import { identityOf } from "../../src/store/rows/identity.ts";
 import { newEventId } from "../../src/store/rows/uuid.ts";
-import { openPlace } from "./places.ts";
+import { openLocation } from "./open_location.ts";
 import { PROTOCOLS } from "../../src/protocols/list.ts";
 
 /** Number of polled servers: those that were added last. */
 const SERVERS = 20_000;
 const WATCH = "00000000-0000-7000-8000-000000000001";
-const [place, rate] = Deno.args;
-await using database = await openPlace(place);
+const [location, rate] = Deno.args;
+await using database = await openLocation(location);
 await new Store(database).begin({
   id: WATCH,
   kind: "watch",

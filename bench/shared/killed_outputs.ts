@@ -78,8 +78,8 @@ export function fileOutputs(folder: string, random: Random): Outputs {
 
 /** A PostgreSQL database as the only output of a scan. */
 export function postgresOutput(folder: string, url: string, random: Random): Outputs {
-  const place = parsePostgres(url);
-  const open = () => openPostgres(place, "the server", place.password);
+  const location = parsePostgres(url);
+  const open = () => openPostgres(location, "the server", location.password);
   const busy = "select count(*) as n from pg_stat_activity where pid <> pg_backend_pid() and " +
     "application_name = 'blocksweep' and (state = 'idle in transaction' or query = 'commit')";
   return {

@@ -27,6 +27,39 @@ export interface Clock {
 /** Longest timer of the runtime, milliseconds; a longer one fires at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
+/**
+ * Iterations of the event loop after which the runtime has polled its sockets and delivered their
+ * events. A busy runtime polls once in 61 iterations (tokio's event interval). On a busy machine
+ * this may take a second. A timer of 0 ms takes two milliseconds, and does not guarantee a poll.
+ */
+const ITERATIONS_PER_POLL = 70;
+
+/** Polls of the runtime's sockets, which all callers share. */
+class SocketPolls {
+  #current: Promise<void> | undefined;
+  /** The promise of the poll after the current one. */
+  #next: PromiseWithResolvers<void> | undefined;
+
+  /** Resolves when the runtime has polled its sockets. */
+  poll(): Promise<void> {
+    if (this.#current === undefined) return this.#current = this.#runIterations();
+    this.#next ??= Promise.withResolvers<void>();
+    return this.#next.promise;
+  }
+
+  async #runIterations(): Promise<void> {
+    for (let i = 0; i < ITERATIONS_PER_POLL; i++) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    const waiting = this.#next;
+    this.#next = undefined;
+    this.#current = waiting?.promise;
+    if (waiting !== undefined) void this.#runIterations().then(waiting.resolve);
+  }
+}
+
+const socketPolls = new SocketPolls();
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => performance.now(),
@@ -43,38 +76,10 @@ export const systemClock: Clock = {
   // A digest runs on another thread. While it is pending, the runtime is usually idle and polls its
   // sockets. On a busy machine the digest may finish before the poll.
   yieldToEvents: async () => void await crypto.subtle.digest("SHA-1", NOTHING),
-  pollSockets,
+  pollSockets: () => socketPolls.poll(),
 };
 
 const NOTHING = new Uint8Array();
-
-/**
- * Iterations of the event loop after which the runtime has polled its sockets and delivered their
- * events. A busy runtime polls once in 61 iterations (tokio's event interval). On a busy machine
- * this may take a second. A timer of 0 ms takes two milliseconds, and does not guarantee a poll.
- */
-const ITERATIONS_PER_POLL = 70;
-
-/** The poll in progress, and the promise of the next one; all callers share both. */
-let currentPoll: Promise<void> | undefined;
-let nextPoll: PromiseWithResolvers<void> | undefined;
-
-/** Resolves when the runtime has polled its sockets. */
-function pollSockets(): Promise<void> {
-  if (currentPoll === undefined) return currentPoll = runIterations();
-  nextPoll ??= Promise.withResolvers<void>();
-  return nextPoll.promise;
-}
-
-async function runIterations(): Promise<void> {
-  for (let i = 0; i < ITERATIONS_PER_POLL; i++) {
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  }
-  const waiting = nextPoll;
-  nextPoll = undefined;
-  currentPoll = waiting?.promise;
-  if (waiting !== undefined) void runIterations().then(waiting.resolve);
-}
 
 /** Waits for `ms` milliseconds, or until the signal aborts. */
 export function sleep(

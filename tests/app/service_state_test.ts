@@ -19,12 +19,12 @@ function service(variables: Record<string, string> = { NOTIFY_SOCKET: "/x" }) {
     warn: (line) => lines.push(line),
     variable: (name) =>
       new Map(Object.entries({ WATCHDOG_USEC: "10000000", ...variables })).get(name),
-    open: (place) => ({
+    open: (address) => ({
       send: async (text) => {
         await socket.accepts();
         sent.push(text);
       },
-      [Symbol.dispose]: () => sent.push(`closed ${place}`),
+      [Symbol.dispose]: () => sent.push(`closed ${address}`),
     }),
   });
   return { state, clock, ending, sent, lines, socket };

@@ -245,15 +245,19 @@ export class Campaign implements AsyncDisposable {
   readonly sources = new Map<number, string>();
 
   startCollectors(): void {
-    for (const place of [this.postgres, `${this.folder}/servers.db`]) this.#startCollector(place);
-    for (const place of [this.postgres, `${this.folder}/servers.db`]) this.#startCollector(place);
+    for (const location of [this.postgres, `${this.folder}/servers.db`]) {
+      this.#startCollector(location);
+    }
+    for (const location of [this.postgres, `${this.folder}/servers.db`]) {
+      this.#startCollector(location);
+    }
   }
 
-  #startCollector(place: string): void {
+  #startCollector(location: string): void {
     const file = ["--opt-out-file", `${this.folder}/opt-outs-of-collectors.txt`];
-    const words = ["campaign", "collect", "-o", place, "--nats", this.servers[0].url, ...file];
+    const words = ["campaign", "collect", "-o", location, "--nats", this.servers[0].url, ...file];
     const child = start(words, { permissions: ALL });
-    this.#collectors.push({ name: place, child, output: outputOf(child) });
+    this.#collectors.push({ name: location, child, output: outputOf(child) });
   }
 
   async killWorker(): Promise<void> {
@@ -347,9 +351,9 @@ export class Campaign implements AsyncDisposable {
   /** Resolves when both databases have the finished scan, or after three minutes. */
   async finished(): Promise<void> {
     const until = Date.now() + 180_000;
-    for (const place of [this.postgres, `${this.folder}/servers.db`]) {
+    for (const location of [this.postgres, `${this.folder}/servers.db`]) {
       for (;;) {
-        const { stdout } = await run(["scans", place, "--json"], { permissions: ALL });
+        const { stdout } = await run(["scans", location, "--json"], { permissions: ALL });
         const [scan] = stdout.trim().split("\n").map((line) => JSON.parse(line));
         if (scan?.state === "finished") break;
         if (Date.now() > until) {
@@ -378,9 +382,9 @@ export class Campaign implements AsyncDisposable {
   /** Compares the rows of both databases with the truth. */
   async checkRows(): Promise<string[]> {
     const faults: string[] = [];
-    for (const [i, place] of [this.postgres, `${this.folder}/servers.db`].entries()) {
+    for (const [i, location] of [this.postgres, `${this.folder}/servers.db`].entries()) {
       const rows = `${this.folder}/rows${i}.ndjson`;
-      await run(["export", place, "-o", rows, "--quiet"], { permissions: ALL });
+      await run(["export", location, "-o", rows, "--quiet"], { permissions: ALL });
       const check = ["fleet", "--check", rows, "--manifest", `${this.folder}/truth.ndjson`];
       const { code, stdout, stderr } = await run([...check, ...PORTS], { permissions: ALL });
       console.log(`${i === 0 ? "PostgreSQL" : "SQLite"}: ${stdout.trim()}`);
@@ -390,7 +394,7 @@ export class Campaign implements AsyncDisposable {
         lines.map((line) => JSON.parse(line)).map(({ host, port }) => `${host}:${port}`),
       );
       if (ids.size !== lines.length) faults.push(`${lines.length - ids.size} servers twice`);
-      const offline = await run(["servers", place, "--offline", "--json"], { permissions: ALL });
+      const offline = await run(["servers", location, "--offline", "--json"], { permissions: ALL });
       if (offline.stdout.trim() !== "") faults.push(`offline: ${offline.stdout.slice(0, 300)}`);
     }
     return faults;

@@ -104,8 +104,8 @@ function holds(condition: Any, value: Any, record: ServerRecord): boolean {
     case "begins":
       return items !== undefined && begins(items, wanted);
     case "ordered": {
-      const places: number[] = wanted.map((one: string) => items?.indexOf(one) ?? -1);
-      return places.every((place, i) => place > (i === 0 ? -1 : places[i - 1]));
+      const indexes: number[] = wanted.map((one: string) => items?.indexOf(one) ?? -1);
+      return indexes.every((place, i) => place > (i === 0 ? -1 : indexes[i - 1]));
     }
     case "within":
       return items !== undefined && items.every((item) => wanted.includes(item));

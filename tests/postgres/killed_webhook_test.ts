@@ -9,7 +9,7 @@ import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { finish, run, start, until } from "../cli/program.ts";
 import { all } from "../store/databases.ts";
-import { type DatabasePlace, onPlaces } from "./database_places.ts";
+import { onEngines, type TestedDatabase } from "./tested_databases.ts";
 
 /** Where a watch is killed. */
 const POINTS = ["committed", "requested", "accepted", "moved", "waiting"] as const;
@@ -38,7 +38,7 @@ function receive() {
 }
 
 /** Kills watches of a database while they report that all its servers are online again. */
-async function killWatches({ first, folder, database: path, open }: DatabasePlace): Promise<void> {
+async function killWatches({ first, folder, database: path, open }: TestedDatabase): Promise<void> {
   const range = { start: first, end: first + 256 };
   const hosts = drawFleet({ servers: SERVERS, range, seed: 2, software: ["pocketmine"] });
   await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
@@ -103,7 +103,7 @@ async function killWatches({ first, folder, database: path, open }: DatabasePlac
   assert(stderr.includes("0 waiting, 0 lost"), stderr);
 }
 
-onPlaces(
+onEngines(
   "each event of a database reaches the webhook, wherever watches are killed",
   { sqlite: 0x7f780100, postgres: 0x7f790000 },
   killWatches,

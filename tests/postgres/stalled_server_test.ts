@@ -24,9 +24,9 @@ function proxied(url: string): { readonly proxy: SwallowingProxy; readonly url: 
 }
 
 function open(url: string, waits: Omit<ServerWaits, "clock">): Promise<Database> {
-  const place = parsePostgres(url);
+  const location = parsePostgres(url);
   const all = { ...waits, clock: systemClock };
-  return openPostgres(place, "the test's server", place.password, undefined, all);
+  return openPostgres(location, "the test's server", location.password, undefined, all);
 }
 
 postgresTest(

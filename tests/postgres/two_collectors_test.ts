@@ -10,7 +10,7 @@ import { newestScans } from "../../src/store/scans/scan_list.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { all } from "../store/databases.ts";
 import { record, scanId } from "../store/records.ts";
-import { type DatabasePlace, onPlaces } from "./database_places.ts";
+import { onEngines, type TestedDatabase } from "./tested_databases.ts";
 
 const ID = scanId(2);
 const SCOPE = {
@@ -50,7 +50,7 @@ async function collect(database: Database): Promise<number> {
   return ends;
 }
 
-async function collectTwice({ open }: DatabasePlace): Promise<void> {
+async function collectTwice({ open }: TestedDatabase): Promise<void> {
   await using first = await open();
   await createTables(first);
   await using second = await open();
@@ -81,7 +81,7 @@ async function collectTwice({ open }: DatabasePlace): Promise<void> {
   ]);
 }
 
-onPlaces(
+onEngines(
   "two programs write and end one scan in parts at the same time, and each server counts once",
   { sqlite: 0x7f440000, postgres: 0x7f440100 },
   collectTwice,

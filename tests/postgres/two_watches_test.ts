@@ -6,7 +6,7 @@ import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../src/net/clock.ts";
 import { finish, run, start, until } from "../cli/program.ts";
 import { all } from "../store/databases.ts";
-import { type DatabasePlace, onPlaces } from "./database_places.ts";
+import { onEngines, type TestedDatabase } from "./tested_databases.ts";
 
 const simulate = (hosts: readonly FleetHost[]) => openFleet(hosts, { clock: systemClock, seed: 1 });
 
@@ -18,7 +18,7 @@ interface Reported {
 }
 
 /** Scans a fleet, and watches it twice while it stops, and starts again with other servers. */
-async function watchTwice({ first, folder, database: path, open }: DatabasePlace): Promise<void> {
+async function watchTwice({ first, folder, database: path, open }: TestedDatabase): Promise<void> {
   const range = { start: first, end: first + 256 };
   const before = drawFleet({ servers: 6, range, seed: 2, software: ["pocketmine"] });
   const others = drawFleet({ servers: 6, range, seed: 9, software: ["pocketmine"] });
@@ -80,7 +80,7 @@ async function watchTwice({ first, folder, database: path, open }: DatabasePlace
   assert(ended.every(({ code }) => code === 130));
 }
 
-onPlaces(
+onEngines(
   "two watches and a rescan of one database report each change once",
   { sqlite: 0x7f310000, postgres: 0x7f320000 },
   watchTwice,

@@ -28,11 +28,11 @@ Deno.test("a connection that a server refuses, and does not close, is closed", a
   const { port } = listener.addr as Deno.NetAddr;
   let isClosed = false;
   const refusing = refuse(listener).then(() => isClosed = true);
-  const place = parseDatabaseLocation(`postgres://ann@127.0.0.1:${port}/none?sslmode=disable`)!;
+  const location = parseDatabaseLocation(`postgres://ann@127.0.0.1:${port}/none?sslmode=disable`)!;
   await assertRejects(
-    () => openStore(place, { resolve: String, password: () => Promise.resolve("secret") }),
+    () => openStore(location, { resolve: String, password: () => Promise.resolve("secret") }),
     InputError,
-    `Cannot open ${place.path}: no such database`,
+    `Cannot open ${location.path}: no such database`,
   );
   for (let looks = 0; looks < 1000 && !isClosed; looks++) await systemClock.pollSockets();
   assert(isClosed, "it is still open");

@@ -113,8 +113,8 @@ export async function withPostgres(
 
 /** Opens the database of a URL. */
 export async function connect(url: string): Promise<Database> {
-  const place = parsePostgres(url);
-  return await openPostgres(place, "the test's server", place.password);
+  const location = parsePostgres(url);
+  return await openPostgres(location, "the test's server", location.password);
 }
 
 /** Sets the clock of a database, Unix milliseconds. */

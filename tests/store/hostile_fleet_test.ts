@@ -62,7 +62,7 @@ async function readAllJson(database: Database): Promise<number> {
 }
 
 /** Runs `work` with a new database of each engine that there is. */
-async function onEach(work: (place: string, open: () => Promise<Database>) => Promise<void>) {
+async function onEach(work: (location: string, open: () => Promise<Database>) => Promise<void>) {
   const folder = await Deno.makeTempDir();
   try {
     await work(`${folder}/a.db`, () => Promise.resolve(openSqlite(`${folder}/a.db`)));
@@ -77,16 +77,25 @@ async function onEach(work: (place: string, open: () => Promise<Database>) => Pr
 const PERMISSIONS = [...SCAN.filter((one) => !one.startsWith("--allow-env")), "--allow-env"];
 
 Deno.test("the rows of hostile servers can be read from every JSON column, key by key", () =>
-  onEach(async (place, open) => {
+  onEach(async (location, open) => {
     await using _fleet = hostileFleet(HOSTS, hostileStatus);
-    const args = ["scan", "127.116.0.0/29", "-p", String(PORT), "--protocol", "slp", "-o", place];
+    const args = [
+      "scan",
+      "127.116.0.0/29",
+      "-p",
+      String(PORT),
+      "--protocol",
+      "slp",
+      "-o",
+      location,
+    ];
     for (let i = 0; i < 2; i++) {
       const { code, stderr } = await run([...args, "--cooldown", "200ms"], {
         permissions: PERMISSIONS,
       });
       assertEquals(code, 0, stderr);
     }
-    const shown = await run(["servers", place, "--json"], { permissions: PERMISSIONS });
+    const shown = await run(["servers", location, "--json"], { permissions: PERMISSIONS });
     assertEquals([shown.code, shown.stdout.trim().split("\n").length], [0, HOSTS.length]);
     await using database = await open();
     assert(await readAllJson(database) > 100);
@@ -100,22 +109,22 @@ longTest(
     try {
       let replies = 0;
       await using _fleet = hostileFleet(["127.120.0.1"], () => changingStatus(++replies));
-      const place = `${folder}/a.db`;
-      const scan = ["scan", "127.120.0.1", "-p", String(PORT), "--protocol", "slp", "-o", place];
+      const location = `${folder}/a.db`;
+      const scan = ["scan", "127.120.0.1", "-p", String(PORT), "--protocol", "slp", "-o", location];
       for (let i = 0; i < 15; i++) {
         const { code, stderr } = await run([...scan, "--cooldown", "0s", "-q"], {
           permissions: PERMISSIONS,
         });
         assertEquals(code, 0, stderr);
       }
-      await using database = openSqlite(place);
+      await using database = openSqlite(location);
       const rows = await all(database, "select data from events where kind = 'changed'");
       assertEquals(rows.length, 12);
       for (const { data } of rows) {
         const size = new TextEncoder().encode(String(data)).length;
         assert(size < 5000, `${size} bytes`);
       }
-      const { stdout, code } = await run(["history", place, "--events"], {
+      const { stdout, code } = await run(["history", location, "--events"], {
         permissions: PERMISSIONS,
       });
       assertEquals([code, stdout.includes("(limit reached)")], [0, true], stdout);
@@ -126,9 +135,9 @@ longTest(
 );
 
 Deno.test("eight programs that start at once create a database once, and each writes its rows", () =>
-  onEach(async (place, open) => {
+  onEach(async (location, open) => {
     const imports = Array.from({ length: 8 }, (_, i) =>
-      run(["import", place, "-", "-q"], {
+      run(["import", location, "-", "-q"], {
         permissions: PERMISSIONS,
         stdin: `127.116.1.${i + 1}:${PORT}\n`,
       }));

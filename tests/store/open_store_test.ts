@@ -45,8 +45,8 @@ Deno.test("a URL contains server, database, user and an optional password", () =
   }
   const shown = parseDatabaseLocation("postgres:///d?host=/run/pg&user=ann")!.path;
   assertEquals(shown, "postgres:///d?host=/run/pg&user=ann");
-  const place = parseDatabaseLocation("postgres://ann:secret@h/d")!;
-  assertEquals([place.path, place.file, place.format.name], [
+  const location = parseDatabaseLocation("postgres://ann:secret@h/d")!;
+  assertEquals([location.path, location.file, location.format.name], [
     "postgres://ann@h/d",
     "postgres://ann@h/d",
     "postgres",
@@ -87,14 +87,14 @@ Deno.test("the error for an unusable URL contains the URL without its password",
 });
 
 Deno.test("the first matching line of a password file counts, and its escapes are decoded", () => {
-  const place = parsePostgres("postgres://u@h/d:1");
+  const location = parsePostgres("postgres://u@h/d:1");
   const file = "# h:5432:*:u:comment\nh:1:*:*:port\nx:*:*:*:host\r\ntorn:line\n" +
     "h:5432:d\\:1:u:a\\:b\\\\c\n*:*:*:*:last";
-  assertEquals(passwordFromPassfile(file, place), "a:b\\c");
-  assertEquals(passwordFromPassfile(file, { ...place, user: "other" }), "last");
-  assertEquals(passwordFromPassfile("h:5432:d\\:1:other:x\n", place), undefined);
-  assertEquals(passwordFromPassfile("", place), undefined);
-  assertEquals(passfileLine(place), "h:5432:d\\:1:u:PASSWORD");
-  const odd = { ...place, user: "a\\b" };
+  assertEquals(passwordFromPassfile(file, location), "a:b\\c");
+  assertEquals(passwordFromPassfile(file, { ...location, user: "other" }), "last");
+  assertEquals(passwordFromPassfile("h:5432:d\\:1:other:x\n", location), undefined);
+  assertEquals(passwordFromPassfile("", location), undefined);
+  assertEquals(passfileLine(location), "h:5432:d\\:1:u:PASSWORD");
+  const odd = { ...location, user: "a\\b" };
   assertEquals(passwordFromPassfile(`h:5432:d\\:1:u:x\n${passfileLine(odd)}\n`, odd), "PASSWORD");
 });

@@ -29,19 +29,19 @@ async function serve(listener: Deno.TcpListener) {
 Deno.test("a missing password gives an error that names PGPASSWORD and the line for ~/.pgpass", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const serving = serve(listener);
-  const place = parseDatabaseLocation(
+  const location = parseDatabaseLocation(
     `postgres://ann@127.0.0.1:${listener.addr.port}/d?sslmode=disable`,
   )!;
   const { port } = listener.addr;
   const { message } = await assertRejects(
-    () => openStore(place, { resolve: String, password: () => Promise.resolve(undefined) }),
+    () => openStore(location, { resolve: String, password: () => Promise.resolve(undefined) }),
     InputError,
   );
   // Equal without a password file, and with a file that has no line for this server.
   const line = `127.0.0.1:${port}:d:ann:PASSWORD`;
   assertEquals(
     message,
-    `Cannot open ${place.path}: no password: set PGPASSWORD, or write ${line} into ~/.pgpass ` +
+    `Cannot open ${location.path}: no password: set PGPASSWORD, or write ${line} into ~/.pgpass ` +
       "(PGPASSFILE)",
   );
   listener.close();

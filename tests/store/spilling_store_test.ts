@@ -340,8 +340,8 @@ Deno.test("a full spill file ends the scan with an error", async () => {
 Deno.test("opening a locked database waits for five seconds", async () => {
   await using bench = await Bench.open();
   const { clock, other, path } = bench;
-  const place = parseDatabaseLocation(path)!;
-  const open = () => openStore(place, AROUND, { busyMs: 250, clock });
+  const location = parseDatabaseLocation(path)!;
+  const open = () => openStore(location, AROUND, { busyMs: 250, clock });
   other.exec("begin immediate");
   const { message } = await assertRejects(open, InputError);
   assertEquals(message, `Cannot open "${path}": another program is writing to it`);

@@ -64,7 +64,7 @@ export function placeOf(host: string): GeoipValues {
 /** All servers of a database, as pages show them. */
 export async function everyServer(
   database: Database,
-  places: (host: string) => GeoipValues,
+  geoipOf: (host: string) => GeoipValues,
 ): Promise<ListedServer[]> {
   const rows = await database.rows(
     `select ${RECORD_COLUMNS}, s.id as id, ${
@@ -82,7 +82,7 @@ export async function everyServer(
       id,
       key,
       has_icon: false,
-      ...places(one.host),
+      ...geoipOf(one.host),
     };
   });
 }

@@ -10,11 +10,17 @@ import type { Sink } from "../../sinks/sink.ts";
 /** Compares two rows as for `Array.sort()`. */
 export type RowOrder = (a: ServerRecord, b: ServerRecord) => number;
 
-/** The orders: `--sort` of a scan. */
-export const ROW_ORDERS: Readonly<Record<"address" | "players" | "name", RowOrder>> = {
-  address: byAddress,
-  players: (a, b) => (b.players_online ?? -1) - (a.players_online ?? -1) || byAddress(a, b),
-  name: (a, b) => byName(a.name, b.name) || byAddress(a, b),
+/**
+ * Functions that make the orders: `--sort` of a scan. To make one takes milliseconds, and help needs
+ * only the names.
+ */
+export const ROW_ORDERS: Readonly<Record<"address" | "players" | "name", () => RowOrder>> = {
+  address: () => byAddress,
+  players: () => (a, b) => (b.players_online ?? -1) - (a.players_online ?? -1) || byAddress(a, b),
+  name: () => {
+    const { compare } = new Intl.Collator("en", { sensitivity: "base", numeric: true });
+    return (a, b) => byName(compare, a.name, b.name) || byAddress(a, b);
+  },
 };
 
 /** Compares rows by address, IPv4 first. */
@@ -23,17 +29,14 @@ function byAddress(a: ServerRecord, b: ServerRecord): number {
 }
 
 /** Compares rows by name, case-insensitively; servers without a name come last. */
-function byName(a: string | null, b: string | null): number {
+function byName(
+  compare: Intl.Collator["compare"],
+  a: string | null,
+  b: string | null,
+): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  collator ??= new Intl.Collator("en", { sensitivity: "base", numeric: true });
-  return collator.compare(a, b);
+  return compare(a, b);
 }
-
-/**
- * Compares texts. Created at its first use, because that takes milliseconds and help needs only the
- * names of the orders.
- */
-let collator: Intl.Collator | undefined;
 
 /**
  * Maximum number of buffered rows. When it is reached, the rows are written and a new batch begins.

@@ -119,7 +119,7 @@ async function readNewOrResumed(
   const options: ScanCommandOptions = readOptions("scan", written, context);
   const databases = planDatabases(options);
   const choice = await choiceOf(options, resumed);
-  const order = options.sort && ROW_ORDERS[options.sort];
+  const order = options.sort && ROW_ORDERS[options.sort]();
   const isNamed = OUTPUT_OPTIONS.some((name) => written.given.has(name));
   const outputs = context.takesRows && !isNamed
     ? []

@@ -188,7 +188,7 @@ Deno.test("a row without which a command cannot continue is named in one line", 
 });
 
 /** Imports rows whose `extras` are nested too deeply, and as deep as possible, and deep tags. */
-async function importDeepRows(folder: string, place: string): Promise<void> {
+async function importDeepRows(folder: string, location: string): Promise<void> {
   const values = [
     `"extras":${deepJson(200)}`,
     `"extras":${deepJson(199)}`,
@@ -199,12 +199,12 @@ async function importDeepRows(folder: string, place: string): Promise<void> {
   );
   await Deno.writeTextFile(`${folder}/a.ndjson`, rows.join(""));
   const permissions = ["--allow-all"];
-  const imported = await run(["import", place, `${folder}/a.ndjson`], { permissions });
+  const imported = await run(["import", location, `${folder}/a.ndjson`], { permissions });
   assertEquals([imported.code, imported.stderr.split("\n").slice(0, 2)], [0, [
     `${folder}/a.ndjson: 1 server, 1 of them new, or newer than their rows`,
     `${folder}/a.ndjson: ignored 2 lines that cannot be read, the first in line 1`,
   ]]);
-  const exported = await run(["export", place, "-o", "-", "--format", "json"], { permissions });
+  const exported = await run(["export", location, "-o", "-", "--format", "json"], { permissions });
   const { code, stdout, stderr } = exported;
   assertEquals([code, stderr.includes("cannot read")], [0, false], stderr);
   const depths = JSON.parse(stdout).map(({ extras }: { extras: object }) =>

@@ -22,7 +22,7 @@ const NOW = Date.now();
 const environment = connectionEnvironment(() => {});
 
 /** Registers a test for each engine, with the path or URL of an empty database. */
-function onPlaces(name: string, work: (place: string) => Promise<void>): void {
+function onEngines(name: string, work: (location: string) => Promise<void>): void {
   Deno.test(`SQLite: ${name}`, async () => {
     const folder = await Deno.makeTempDir();
     try {
@@ -53,12 +53,12 @@ async function fill(database: Database): Promise<void> {
   await database.run("insert into server_tags select 'a', id from servers");
 }
 
-onPlaces("each table has its own retention, and the owner's columns stay", async (path) => {
-  const place = parseDatabaseLocation(path)!;
-  await using database = await openStore(place, environment);
+onEngines("each table has its own retention, and the owner's columns stay", async (path) => {
+  const location = parseDatabaseLocation(path)!;
+  await using database = await openStore(location, environment);
   await fill(database);
   const prune = async (retention: Retention) => {
-    const { name: _, ...counts } = await pruneOnce(place, retention, environment, () => {});
+    const { name: _, ...counts } = await pruneOnce(location, retention, environment, () => {});
     return counts;
   };
   const rows = async (table: string) => (await all(database, `select * from ${table}`)).length;
@@ -87,9 +87,9 @@ onPlaces("each table has its own retention, and the owner's columns stay", async
   assertEquals(owned, Array.from({ length: 3 }, () => ({ tag: "a", notes: "mine" })));
 });
 
-onPlaces("a run for any table computes the uptime that is missing", async (path) => {
-  const place = parseDatabaseLocation(path)!;
-  await using database = await openStore(place, environment);
+onEngines("a run for any table computes the uptime that is missing", async (path) => {
+  const location = parseDatabaseLocation(path)!;
+  await using database = await openStore(location, environment);
   const store = new Store(database, () => Promise.resolve());
   await store.write([record(1)]);
   const ages: Retention[] = [{ events: DAY }, { replies: DAY }, { players: DAY }];
@@ -101,7 +101,7 @@ onPlaces("a run for any table computes the uptime that is missing", async (path)
       await writeSpans(database, watchId(i), [{ startedAt, endedAt: startedAt + 7_200_000 }]);
       await writeObservations(database, [[1, startedAt, id, 1, 5, null, null, null]]);
     });
-    await pruneOnce(place, retention, environment, () => {});
+    await pruneOnce(location, retention, environment, () => {});
     const days = await all(database, "select watched_s from rollups where hours = 24 order by at");
     assertEquals(days.map(({ watched_s }) => watched_s), Array(i + 1).fill(7200));
   }

@@ -258,11 +258,11 @@ Deno.test("the replies to SYN packets and the open ports add up: each is counted
 
 Deno.test("metrics are served under /metrics, and the shutdown does not wait for clients", async () => {
   const port = freePort();
-  const place = parseMetrics(String(port));
+  const address = parseMetrics(String(port));
   const url = `http://127.0.0.1:${port}`;
   {
     await using _served = serveMetrics(
-      place,
+      address,
       SOURCES,
       unexpected,
     );
@@ -286,7 +286,7 @@ Deno.test("metrics are served under /metrics, and the shutdown does not wait for
       assertEquals(other.status, status);
     }
     assertThrows(
-      () => serveMetrics(place, SOURCES, unexpected),
+      () => serveMetrics(address, SOURCES, unexpected),
       InputError,
       "Cannot serve metrics on 127.0.0.1",
     );

@@ -36,19 +36,19 @@ Deno.test("options that need --metrics or --probe are refused without it", async
 Deno.test("--probe beyond loopback needs a token, from a file or a variable", async () => {
   const file = await Deno.makeTempFile();
   try {
-    const tokenOf = async (place: string, probeTokenFile?: string) => {
-      const options = { ...NOTHING, metrics: parseMetrics(place), probe: true, probeTokenFile };
+    const tokenOf = async (source: string, probeTokenFile?: string) => {
+      const options = { ...NOTHING, metrics: parseMetrics(source), probe: true, probeTokenFile };
       return (await watchMetricsSettings(options))!.probe!.token;
     };
-    for (const place of ["9150", "[::1]:9150", "127.3.2.1:9150"]) {
-      assertEquals(await tokenOf(place), undefined, place);
+    for (const source of ["9150", "[::1]:9150", "127.3.2.1:9150"]) {
+      assertEquals(await tokenOf(source), undefined, source);
     }
-    for (const place of ["0.0.0.0:9150", "[::]:9150", "192.0.2.1:9150"]) {
-      const metrics = parseMetrics(place);
+    for (const source of ["0.0.0.0:9150", "[::]:9150", "192.0.2.1:9150"]) {
+      const metrics = parseMetrics(source);
       const message = await refusal({ metrics, probe: true });
       assert(message.includes("without a token: write one into a file for --probe-token-file"));
       await Deno.writeTextFile(file, `${TOKEN}\r\nnot this line\n`);
-      assertEquals(await tokenOf(place, file), TOKEN);
+      assertEquals(await tokenOf(source, file), TOKEN);
       for (const bad of ["", "short", "with a blank in it", `${TOKEN}\u00e9`]) {
         await Deno.writeTextFile(file, bad);
         const message = await refusal({ metrics, probe: true, probeTokenFile: file });

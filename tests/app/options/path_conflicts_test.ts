@@ -76,7 +76,7 @@ Deno.test("a checkpoint is beside the first file of -o, otherwise beside the fil
     const paths = outputPaths(options, planOutputs(options, undefined));
     return chooseCheckpoint(options.checkpoint, paths)?.path;
   };
-  const places = [
+  const paths = [
     placeOf("-o", "a.db", "-o", "b.ndjson"),
     placeOf("-o", "-", "-o", "b.ndjson", "-o", "sqlite:a"),
     placeOf("-oD", "b.ndjson", "-o", "postgres://me@127.0.0.1/games", "-oL", "c.txt"),
@@ -85,7 +85,7 @@ Deno.test("a checkpoint is beside the first file of -o, otherwise beside the fil
     placeOf("-o", "a.db", "--checkpoint", "d"),
   ];
   const expected = ["a.db", "b.ndjson", "b.ndjson", "a.db"].map((path) => `${path}.checkpoint`);
-  assertEquals(places, [...expected, undefined, "d"]);
+  assertEquals(paths, [...expected, undefined, "d"]);
 });
 
 Deno.test({

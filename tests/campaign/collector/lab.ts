@@ -122,7 +122,7 @@ async function specOf(more: Partial<Spec>): Promise<Spec> {
 
 async function openLab(
   opened: Pick<Lab, "server" | "broker" | "control" | "database" | "folder">,
-  place: string,
+  location: string,
   end: AbortSignal,
 ): Promise<Lab> {
   const { broker, control, database, folder } = opened;
@@ -170,7 +170,7 @@ async function openLab(
         await ended;
       };
       const usual = readOptions("campaign collect", { words: [], given: new Map() }, context);
-      const given = { output: place, nats: broker.urls, optOutFile: `${folder}/out.txt` };
+      const given = { output: location, nats: broker.urls, optOutFile: `${folder}/out.txt` };
       const ended = collect(
         { ...usual, ...given, everyMs: 20, ...options },
         {
@@ -195,7 +195,7 @@ async function openLab(
 }
 
 async function withLab(
-  place: string,
+  location: string,
   folder: string,
   open: () => Promise<Database>,
   use: (lab: Lab) => Promise<void>,
@@ -208,7 +208,7 @@ async function withLab(
   await createTables(database);
   const end = new AbortController();
   try {
-    await use(await openLab({ server, broker, control, database, folder }, place, end.signal));
+    await use(await openLab({ server, broker, control, database, folder }, location, end.signal));
   } finally {
     end.abort();
   }

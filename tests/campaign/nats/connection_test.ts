@@ -91,8 +91,8 @@ natsTest("a wrong password, and none where one is required, are refused", async 
   });
   const reason = "the server refuses the user, password, token or key, or none was given";
   const nats = server.url.replace("//", "//worker:s3cret@");
-  const place = server.url.replace("//", "//worker@");
-  assertEquals(await refusal({ nats }), `Cannot connect to NATS at "${place}": ${reason}`);
+  const urls = server.url.replace("//", "//worker@");
+  assertEquals(await refusal({ nats }), `Cannot connect to NATS at "${urls}": ${reason}`);
   assertEquals(
     await refusal({ nats: server.url }),
     `Cannot connect to NATS at "${server.url}": ${reason}`,

@@ -17,8 +17,8 @@ Deno.test("a URL of NATS has a host, a port, and a user or a token", () => {
     isEncrypted: true,
     shownUrls: "tls://[::1]:4333",
   });
-  const { shownUrls: place, ...user } = parseNatsUrls("nats://worker:p%40ss%2Fw@broker:80");
-  assertEquals(place, "nats://worker@broker:80");
+  const { shownUrls: shownUrls, ...user } = parseNatsUrls("nats://worker:p%40ss%2Fw@broker:80");
+  assertEquals(shownUrls, "nats://worker@broker:80");
   assertEquals([user.user, user.password, user.inbox], ["worker", "p@ss/w", "_INBOX.worker"]);
   const token = parseNatsUrls("nats://s3cret@broker");
   assertEquals([token.user, token.token, token.shownUrls], [undefined, "s3cret", "nats://broker"]);
@@ -26,11 +26,11 @@ Deno.test("a URL of NATS has a host, a port, and a user or a token", () => {
 });
 
 Deno.test("several URLs have commas between them, and one user", () => {
-  const { servers, user, shownUrls: place } = parseNatsUrls(
+  const { servers, user, shownUrls: shownUrls } = parseNatsUrls(
     "nats://a, nats://ann:secret@b:4333,nats://c",
   );
   assertEquals(servers, ["a:4222", "b:4333", "c:4222"]);
-  assertEquals([user, place], ["ann", "nats://a,nats://ann@b:4333,nats://c"]);
+  assertEquals([user, shownUrls], ["ann", "nats://a,nats://ann@b:4333,nats://c"]);
   assertThrows(
     () => parseNatsUrls("nats://ann:secret@a,nats://bob:hidden@b"),
     InputError,
@@ -39,9 +39,11 @@ Deno.test("several URLs have commas between them, and one user", () => {
 });
 
 Deno.test("a comma in a password divides no URLs, and an invalid URL does not show it", () => {
-  const { servers, password, shownUrls: place } = parseNatsUrls("nats://ann:se,cr,et@a,tls://b");
+  const { servers, password, shownUrls: shownUrls } = parseNatsUrls(
+    "nats://ann:se,cr,et@a,tls://b",
+  );
   assertEquals([servers, password], [["a:4222", "b:4222"], "se,cr,et"]);
-  assertEquals(place, "nats://ann@a,tls://b");
+  assertEquals(shownUrls, "nats://ann@a,tls://b");
   for (const url of ["nats://ann:se,cret@a/path", "nats://ann:se,cret@a:b", "ann:se,cret@a"]) {
     const { message } = assertThrows(() => parseNatsUrls(url), InputError, "Invalid URL of NATS");
     assertEquals(message.includes("cret"), false, message);

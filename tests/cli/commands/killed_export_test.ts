@@ -14,11 +14,11 @@ Deno.test({
   ignore: Deno.build.os === "windows",
   fn: async () => {
     const folder = await Deno.makeTempDir();
-    const [place, file, pipe] = ["servers.db", "rows.csv", "pipe"].map((name) =>
+    const [location, file, pipe] = ["servers.db", "rows.csv", "pipe"].map((name) =>
       `${folder}/${name}`
     );
     {
-      await using database = openSqlite(place);
+      await using database = openSqlite(location);
       await createTables(database);
       const ports = Array.from({ length: SERVERS }, (_, i) => i + 1);
       await writeScanRecords(database, ports.map((port) => record(port)));
@@ -26,7 +26,7 @@ Deno.test({
     await Deno.writeTextFile(file, "old\n");
     await new Deno.Command("sh", { args: ["-c", 'mkfifo "$0"', pipe] }).output();
     const permissions = ["--allow-read", "--allow-write", "--allow-env"];
-    const args = ["export", place, "-o", file, "-o", pipe, "--format", "csv"];
+    const args = ["export", location, "-o", file, "-o", pipe, "--format", "csv"];
     const child = start(args, { permissions });
     {
       using reader = await Deno.open(pipe); // waits for the export
@@ -35,7 +35,7 @@ Deno.test({
       await finish(child);
     }
     assertEquals(await Deno.readTextFile(file), "old\n");
-    const { code, stderr } = await run(["export", place, "-o", file], { permissions });
+    const { code, stderr } = await run(["export", location, "-o", file], { permissions });
     assertEquals(code, 0, stderr);
     const lines = (await Deno.readTextFile(file)).trimEnd().split("\n");
     assertEquals(lines.length, SERVERS + 1);

@@ -66,8 +66,8 @@ Deno.test("watch, crawl and serve report that they are up, run and stop", () =>
         /^READY=1\nSTATUS=100.0 % /,
       ],
     ] as const;
-    for (const [place, args, first] of commands) {
-      const sent = await messages(place, args, folder);
+    for (const [address, args, first] of commands) {
+      const sent = await messages(address, args, folder);
       assertMatch(sent[0], first);
       assertMatch(sent[1], /^WATCHDOG=1/);
       assertEquals(sent.at(-1), "STOPPING=1");

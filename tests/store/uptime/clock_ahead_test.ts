@@ -47,9 +47,9 @@ class Machine {
     const at = END + 5 * 60_000 + aheadMs;
     setTime(at);
     await new Store(this.database, between).begin({ id: scanId(9), at, config: "{}" });
-    const place = parseDatabaseLocation(this.path)!;
+    const location = parseDatabaseLocation(this.path)!;
     const environment = connectionEnvironment(() => {});
-    await pruneOnce(place, { observations: keepMs }, environment, () => {});
+    await pruneOnce(location, { observations: keepMs }, environment, () => {});
   }
 
   /** The rollups of the last day, and of its hours from the last one of the first watch on. */

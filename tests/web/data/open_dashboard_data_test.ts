@@ -23,8 +23,8 @@ const ENVIRONMENT = {
   password: () => Promise.resolve(undefined),
 };
 
-const open = (place: string) =>
-  openDashboardData(parseDatabaseLocation(place)!, ENVIRONMENT, (line) => {
+const open = (location: string) =>
+  openDashboardData(parseDatabaseLocation(location)!, ENVIRONMENT, (line) => {
     throw new Error(line);
   });
 

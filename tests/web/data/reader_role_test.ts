@@ -106,16 +106,16 @@ postgresTest("the commands that read a database work as the role for readers", a
   await createTables(owner);
   await fillWatched(owner);
   await withRoles(owner, async ({ reader }) => {
-    const place = await asRole(owner, url, reader);
+    const location = await asRole(owner, url, reader);
     const [{ key }] = await owner.rows("select key from servers where id = 1");
     for (
       const args of [
-        ["servers", place],
-        ["history", place, String(key)],
-        ["history", place, "--events"],
-        ["scans", place],
-        ["export", place, "--format", "ndjson"],
-        ["report", place, "-o", "/dev/stdout"],
+        ["servers", location],
+        ["history", location, String(key)],
+        ["history", location, "--events"],
+        ["scans", location],
+        ["export", location, "--format", "ndjson"],
+        ["report", location, "-o", "/dev/stdout"],
       ]
     ) {
       const { code, stdout, stderr } = await run(args, { permissions: ["--allow-all"] });

@@ -34,9 +34,9 @@ function stored(host: string, port: number, columns: Partial<StoredRecord> = {})
 function collected(
   servers: readonly StoredRecord[],
   limit = 100,
-  places: (host: string) => GeoipValues = () => UNKNOWN_GEOIP,
+  geoipOf: (host: string) => GeoipValues = () => UNKNOWN_GEOIP,
 ) {
-  const collector = new ReportCollector(limit, places);
+  const collector = new ReportCollector(limit, geoipOf);
   for (const one of servers) collector.add(one);
   return collector.result();
 }
@@ -57,8 +57,8 @@ Deno.test("a report counts all servers, and has rows of those with the most play
       }),
   );
   const place = { country: "DE", asn: 64_500, operator: "Example" };
-  const places = (host: string) => host === "10.0.0.1" ? place : UNKNOWN_GEOIP;
-  const { facets, rows, replies } = collected(servers, 3, places);
+  const geoipOf = (host: string) => host === "10.0.0.1" ? place : UNKNOWN_GEOIP;
+  const { facets, rows, replies } = collected(servers, 3, geoipOf);
   assertEquals([facets.servers, facets.online, facets.players], [5000, 2500, 2499 * 2500]);
   assertEquals(rows.map(({ players_online: players }) => players), [4998, 4996, 4994]);
   assertEquals(replies, { oldest: NOW - 4999, newest: NOW });
@@ -226,8 +226,8 @@ Deno.test("hostile texts add no elements or attributes to a report, and stay tex
   const shapesOf = (text: string) => {
     const server = { ...serverOf(text), host: "10.0.0.1" };
     const context = { ...CONTEXT, source: text, attributions: [text] };
-    const places = () => ({ country: text, asn: 1, operator: text });
-    const html = reportPage(collected([server], 1, places), context);
+    const geoipOf = () => ({ country: text, asn: 1, operator: text });
+    const html = reportPage(collected([server], 1, geoipOf), context);
     assert(html.indexOf("alert(1)") < 0 || !/<(script|img|svg)[^>]*alert/.test(html));
     const elements = elementsOf(withoutTexts(html));
     const [, block] = /id="rows"[^>]*>([^<]*)</.exec(html)!;

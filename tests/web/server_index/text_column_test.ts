@@ -8,10 +8,10 @@ import { newTexts, TextReader, TextWriter } from "../../../src/web/server_index/
  */
 function search(reader: TextReader, part: string, count: number): number[] {
   const found = new Set<number>();
-  const places: number[] = [];
-  reader.search(part, count, (row) => void places.push(row), (id) => void found.add(id - 1));
-  assertEquals(places, [...new Set(places)].sort((a, b) => a - b), "each place once, ascending");
-  return [...new Set([...places, ...found])].sort((a, b) => a - b);
+  const slots: number[] = [];
+  reader.search(part, count, (row) => void slots.push(row), (id) => void found.add(id - 1));
+  assertEquals(slots, [...new Set(slots)].sort((a, b) => a - b), "each place once, ascending");
+  return [...new Set([...slots, ...found])].sort((a, b) => a - b);
 }
 
 Deno.test("parts of texts are found after any number of changes", () => {

@@ -61,13 +61,13 @@ class Kernel {
     };
     const libc = { call, errno: () => this.errno } as unknown as Libc;
     const ring = { producer: PRODUCER, consumer: CONSUMER, entries: ENTRIES, size: 0 };
-    const place = {
+    const map = {
       socket: 7,
       memory: MEMORY,
       tx: { ...ring, at: TX },
       done: { ...ring, at: DONE },
     };
-    return new XdpRing(libc, place, (at) => at === TX ? this.tx : this.done);
+    return new XdpRing(libc, map, (at) => at === TX ? this.tx : this.done);
   }
 
   #kick(): bigint {

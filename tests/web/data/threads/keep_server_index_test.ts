@@ -58,10 +58,10 @@ Deno.test("a server index is kept up to date, and made anew when the file was re
     void published.push(memory && new CachedServerIndex(memory));
   try {
     await using access = new DatabaseAccess({ name: "test", file });
-    const places = () => UNKNOWN_GEOIP;
+    const geoipOf = () => UNKNOWN_GEOIP;
     const kept = keepServerIndex({
       access,
-      geoipOf: places,
+      geoipOf: geoipOf,
       clock,
       publish,
       signal: ending.signal,

@@ -5,8 +5,8 @@ import { parsePostgres } from "../../src/store/database/postgres_url.ts";
 import { openSqlite, type SqliteOptions } from "../../src/store/database/sqlite.ts";
 
 /** Opens the database of a URL or of a file. */
-export async function openPlace(place: string, options?: SqliteOptions): Promise<Database> {
-  if (!place.startsWith("postgres:")) return openSqlite(place, options);
-  const location = parsePostgres(place);
+export async function openLocation(text: string, options?: SqliteOptions): Promise<Database> {
+  if (!text.startsWith("postgres:")) return openSqlite(text, options);
+  const location = parsePostgres(text);
   return await openPostgres(location, "PostgreSQL", location.password);
 }

@@ -4,7 +4,7 @@ import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { connect, postgresTest } from "../store/databases.ts";
 
 /** Where a test has its database. */
-export interface DatabasePlace {
+export interface TestedDatabase {
   /** First address of the servers: each database has a range of its own. */
   readonly first: number;
   /** A folder that is removed after the test. */
@@ -16,10 +16,10 @@ export interface DatabasePlace {
 }
 
 /** Registers a test for SQLite, and for PostgreSQL; it is ignored where there is no PostgreSQL. */
-export function onPlaces(
+export function onEngines(
   name: string,
   first: { readonly sqlite: number; readonly postgres: number },
-  test: (place: DatabasePlace) => Promise<void>,
+  test: (tested: TestedDatabase) => Promise<void>,
 ): void {
   Deno.test(`SQLite: ${name}`, () =>
     withFolder((folder) => {

@@ -21,7 +21,7 @@ import {
   type ConditionTest,
   pathReader,
   type RuleCondition,
-} from "./conditions.ts";
+} from "./rule_conditions.ts";
 
 /** The columns that classification fills. */
 export type Classification = Pick<

@@ -12,7 +12,7 @@ import { Hosts } from "./counters/hosts.ts";
 import { HotNetworks } from "./counters/hot_networks.ts";
 import { ColdCosts } from "./pass/cold_costs.ts";
 import { type Choice, HotPass, type PassLimits } from "./pass/hot_pass.ts";
-import { KnownTargets } from "./pass/known_servers.ts";
+import { KnownTargets } from "./pass/known_targets.ts";
 import { HostRates, PortRates } from "./counters/learned_rates.ts";
 import { type PlannedUnits, PlanSpace } from "./pass/plan_space.ts";
 import type { RankOrder } from "./counters/rank_order.ts";

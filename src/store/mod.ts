@@ -93,7 +93,7 @@ export {
 export { finishScan, type UndecidedPart } from "./parts/finish_scan.ts";
 export { type ListedPart, type ListedParts, listedParts } from "./parts/part_list.ts";
 export type { PartUpdate } from "./parts/scan_parts.ts";
-export { foldCase, SEARCHED } from "./queries/conditions.ts";
+export { foldCase, SEARCHED } from "./queries/server_conditions.ts";
 export {
   type ColumnTest,
   columnTest,

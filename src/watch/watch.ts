@@ -12,7 +12,7 @@ import {
   type WatcherEvent,
   type WatcherEventBody,
 } from "../store/events/watch_event.ts";
-import { type FailedPoll, WatchNetwork } from "./own_network.ts";
+import { type FailedPoll, WatchNetwork } from "./watch_network.ts";
 import {
   firstPollsMs,
   type Next,

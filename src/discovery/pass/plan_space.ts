@@ -12,7 +12,7 @@ import type { ColdCells } from "../counters/cold_cells.ts";
 import type { HotPass } from "./hot_pass.ts";
 import type { Hosts } from "../counters/hosts.ts";
 import type { HotNetworks } from "../counters/hot_networks.ts";
-import type { KnownTargets } from "./known_servers.ts";
+import type { KnownTargets } from "./known_targets.ts";
 import type { RankOrder } from "../counters/rank_order.ts";
 import { type SliceEntry, SliceList } from "./slice_list.ts";
 import type { Universe } from "../counters/universe.ts";

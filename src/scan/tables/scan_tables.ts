@@ -14,7 +14,7 @@ import { Tokens } from "../../targets/token.ts";
 import { LowWaterMark } from "../setup/low_water_mark.ts";
 import { AddressSignals } from "./address_signals.ts";
 import type { EarlyStop } from "./early_stop.ts";
-import { KnownServerProtocols } from "./known_servers.ts";
+import { KnownServerProtocols } from "./known_server_protocols.ts";
 import { OptedOutAddresses } from "./opted_out_addresses.ts";
 import { Uninspected } from "./uninspected_servers.ts";
 import { OwnNetwork } from "./own_network.ts";

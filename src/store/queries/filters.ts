@@ -23,7 +23,7 @@ import {
   pattern,
   SEARCHED,
   type ServerCondition,
-} from "./conditions.ts";
+} from "./server_conditions.ts";
 
 /**
  * Filters of a query for servers. A filter that is omitted matches all servers. Of several values of a

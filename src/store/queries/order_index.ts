@@ -5,7 +5,7 @@
  */
 import { type Database, listValue, type Sql, type Value } from "../database/database.ts";
 import { addressColumn } from "../rows/addresses.ts";
-import type { ServerCondition } from "./conditions.ts";
+import type { ServerCondition } from "./server_conditions.ts";
 import {
   ID,
   orderBy,

@@ -8,7 +8,7 @@
  * @module
  */
 import type { Database, Row, Sql } from "../database/database.ts";
-import type { Indexed, ServerCondition } from "./conditions.ts";
+import type { Indexed, ServerCondition } from "./server_conditions.ts";
 import {
   inOrder,
   joinOf,

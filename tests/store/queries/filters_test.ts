@@ -1,5 +1,5 @@
 /**
- * Covers src/store/queries/filters.ts and src/store/queries/conditions.ts: filters are compared with
+ * Covers src/store/queries/filters.ts and src/store/queries/server_conditions.ts: filters are compared with
  * predicates of records.
  */
 import { assert, assertEquals } from "@std/assert";

@@ -1,4 +1,4 @@
-/** Covers src/store/queries/conditions.ts: the case of letters, in databases of any locale. */
+/** Covers src/store/queries/server_conditions.ts: the case of letters, in databases of any locale. */
 import { assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";

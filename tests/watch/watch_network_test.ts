@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { emptyRecord } from "../../src/core/record.ts";
 import { FakeNetwork } from "../../src/testing/fake_network.ts";
 import type { WatcherEvent } from "../../src/store/events/watch_event.ts";
-import { MIN_STOPPED } from "../../src/watch/own_network.ts";
+import { MIN_STOPPED } from "../../src/watch/watch_network.ts";
 import { newPollPool } from "../../src/watch/poll_loop.ts";
 import { newWatchCounts, type PollResult, pollServers } from "../../src/watch/watch.ts";
 import { WatchedServer } from "../../src/watch/watched_server.ts";

@@ -5,7 +5,7 @@
  */
 import { discoverServers, prepareLanDiscovery } from "../app/lan/discover_servers.ts";
 import { shortageLine } from "../app/engines/mod.ts";
-import { readOptions, time } from "../app/options/mod.ts";
+import { readOptions, timeType } from "../app/options/mod.ts";
 import { DEFAULTS } from "../app/settings/mod.ts";
 import { FoundServers } from "../scan/lan/mod.ts";
 import { countOf } from "../core/quantities.ts";
@@ -86,7 +86,7 @@ async function run(options: LanOptions, { add, left }: Results<ServerRecord>): P
   note(`${countOf(unswept, "connection")} of the sweep not made: the time of onceMs was over`);
 }
 
-const LISTEN_TIME = time({ ms: 1, text: "1 ms" });
+const LISTEN_TIME = timeType({ ms: 1, text: "1 ms" });
 
 /** How long to listen, milliseconds. */
 function listenMsOf({ onceMs }: LanOptions): number {

@@ -32,5 +32,5 @@ export { OPTION_GROUPS, OPTIONS, type OptionsOf, optionsOf } from "./option_tabl
 export { namesFile, PATH_IN_VALUE } from "./path_conflicts.ts";
 export { protocolLines, textFor } from "./protocol_help.ts";
 export { type ReadingContext, readOptions } from "./read_options.ts";
-export { time } from "./value_types.ts";
+export { timeType } from "./value_types.ts";
 export { CAMPAIGN_NAME, DEFAULT_SLOTS, MAX_PARTS } from "./groups/campaign.ts";

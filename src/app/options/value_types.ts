@@ -104,7 +104,7 @@ export const FILE: ValueType<string> = {
 export const WRITTEN_FILE: ValueType<string> = { ...FILE, isWritten: true };
 
 /** One of some words. */
-export function oneOf<const Word extends string>(words: readonly Word[]): ValueType<Word> {
+export function oneOfType<const Word extends string>(words: readonly Word[]): ValueType<Word> {
   return {
     placeholder: "NAME",
     parse: (text, { option }) => wordOf(text, words, option),
@@ -148,7 +148,7 @@ export function wordOf<Word extends string>(
 export function keyOf<const Name extends string>(
   things: Readonly<Record<Name, unknown>>,
 ): ValueType<Name> {
-  return oneOf(Object.keys(things) as Name[]);
+  return oneOfType(Object.keys(things) as Name[]);
 }
 
 /** Texts with commas between them. */
@@ -157,7 +157,7 @@ export function splitList(text: string): readonly string[] {
 }
 
 /** One or more values of a type, with commas between them. */
-export function listOf<Value>(type: ValueType<Value>): ValueType<readonly Value[]> {
+export function listType<Value>(type: ValueType<Value>): ValueType<readonly Value[]> {
   const { completions } = type;
   return {
     placeholder: "LIST",
@@ -171,7 +171,7 @@ export function listOf<Value>(type: ValueType<Value>): ValueType<readonly Value[
 }
 
 /** A whole number between two limits. */
-export function wholeNumber(
+export function wholeNumberType(
   least: number,
   most: number,
   placeholder: string = "NUMBER",
@@ -182,7 +182,7 @@ export function wholeNumber(
 
 /** A number of repetitions. */
 export const RETRIES: ValueType<number> = {
-  ...wholeNumber(0, 3, "0-3"),
+  ...wholeNumberType(0, 3, "0-3"),
   completions: { kind: "one", words: ["0", "1", "2", "3"] },
 };
 
@@ -295,7 +295,7 @@ export interface LeastTime {
  * A time with its unit, in milliseconds. A bare number is refused, because some tools read it as
  * seconds and others as milliseconds.
  */
-export function time(least?: LeastTime): TimeType {
+export function timeType(least?: LeastTime): TimeType {
   const parse = (text: string, { option }: ValueContext) => {
     if (/^\d+(\.\d+)?$/.test(text)) {
       throw wrongValue(option, text, `a unit: ${text}ms or ${text}s`);

@@ -16,15 +16,15 @@ import {
   CAP,
   COUNT,
   keyOf,
-  listOf,
-  oneOf,
+  listType,
+  oneOfType,
   PERCENT,
   RATE,
   RATE_OR_AUTO,
   someOf,
-  time,
+  timeType,
   type ValueType,
-  wholeNumber,
+  wholeNumberType,
 } from "../../../src/app/options/value_types.ts";
 import { BUDGET, HOST_NAME, YIELD } from "../../../src/app/options/domain_value_types.ts";
 import { InputError } from "../../../src/core/errors.ts";
@@ -117,15 +117,15 @@ function valueOf(type: ValueType<unknown>, text: string): unknown {
 
 for (
   const [name, type, values, refused] of [
-    ["a time", time(), { "0s": 0, "1.5s": 1500, "720h": 720 * HOUR, "2m": 120_000 }, [
+    ["a time", timeType(), { "0s": 0, "1.5s": 1500, "720h": 720 * HOUR, "2m": 120_000 }, [
       ...["720.1h", "43201m", "-1s", "s", "1 s", "1s2", "1e3s", ""],
     ]],
-    ["a time with a minimum", time({ ms: 2000, text: "2s" }), { "2s": 2000 }, ["1999ms", "0s"]],
+    ["a time with a minimum", timeType({ ms: 2000, text: "2s" }), { "2s": 2000 }, ["1999ms", "0s"]],
     ["an age", AGE, { "1h": HOUR, "3653d": 3653 * 24 * HOUR, "10y": 3650 * 24 * HOUR }, [
       ...["0h", "3654d", "11y", "1.5d", "5", ""],
     ]],
     ["an age or none", AGE_OR_NONE, { "0": 0, "1h": HOUR }, ["00", "0h", "1"]],
-    ["a whole number", wholeNumber(2, 40), { "2": 2, "40": 40, "007": 7 }, [
+    ["a whole number", wholeNumberType(2, 40), { "2": 2, "40": 40, "007": 7 }, [
       ...["1", "41", "2.5", "-3", "1e1", " 5", "", "00000000000000007"],
     ]],
     ["a count", COUNT, { "1": 1, "1.5k": 1500, "1000M": 1e9, "2K": 2000 }, [
@@ -162,7 +162,7 @@ for (
     ["a host name", HOST_NAME, { "Web.Example.org.": "web.example.org", "10.0.0.1": "10.0.0.1" }, [
       ...["web.example.org:80", "a/b", "a b", "user@a", "10.1", ""],
     ]],
-    ["a list of times", listOf(time()), { "1s, 2s,": [1000, 2000] }, ["", " , "]],
+    ["a list of times", listType(timeType()), { "1s, 2s,": [1000, 2000] }, ["", " , "]],
     ["some words", someOf(["icons", "raw"]), { "raw, icons": ["raw", "icons"] }, ["", ",", "Raw"]],
   ] as const satisfies readonly (readonly [
     name: string,
@@ -178,8 +178,8 @@ for (
 }
 
 Deno.test("a wrong word is refused with all words, and with the one that was probably meant", () => {
-  const types = [oneOf(["udp", "packet"]), keyOf({ udp: 1, packet: 2 })];
-  for (const type of [...types, someOf(["udp", "packet"]), listOf(types[0])]) {
+  const types = [oneOfType(["udp", "packet"]), keyOf({ udp: 1, packet: 2 })];
+  for (const type of [...types, someOf(["udp", "packet"]), listType(types[0])]) {
     const refused = (text: string) =>
       assertThrows(() => type.parse(text, CONTEXT), InputError).message;
     assertEquals(

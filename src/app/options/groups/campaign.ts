@@ -10,10 +10,10 @@ import type { OptionGroup } from "../option.ts";
 import {
   anyText,
   FILE,
-  time,
+  timeType,
   type ValueType,
   valueType,
-  wholeNumber,
+  wholeNumberType,
   WRITTEN_FILE,
 } from "../value_types.ts";
 
@@ -67,14 +67,14 @@ export const CAMPAIGN = {
     {
       name: "parts",
       commands: ["campaign submit"],
-      takes: wholeNumber(1, MAX_PARTS),
+      takes: wholeNumberType(1, MAX_PARTS),
       defaultText: "each part takes about a minute",
       help: "number of parts; each has at least one /24 (IPv6: /48) of the targets",
     },
     {
       name: "max-running",
       commands: ["campaign submit"],
-      takes: wholeNumber(1, MAX_PARTS),
+      takes: wholeNumberType(1, MAX_PARTS),
       default: "8",
       help:
         "maximum number of parts scanned at the same time; each gets the rate divided by this number",
@@ -96,14 +96,14 @@ export const CAMPAIGN = {
     {
       name: "ack-wait",
       commands: ["campaign submit"],
-      takes: time(MIN_ACK_WAIT),
+      takes: timeType(MIN_ACK_WAIT),
       default: "30s",
       help: "time after which a part of a worker that is not reachable goes to another worker",
     },
     {
       name: "slots",
       commands: ["campaign work"],
-      takes: wholeNumber(1, MAX_SLOTS),
+      takes: wholeNumberType(1, MAX_SLOTS),
       default: `${DEFAULT_SLOTS}`,
       help: "number of parts that this worker scans at the same time",
     },

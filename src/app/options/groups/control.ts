@@ -19,7 +19,15 @@ import {
   WEBHOOK_URL,
 } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { COUNT, FILE, oneOf, someOf, time, wholeNumber, WRITTEN_FILE } from "../value_types.ts";
+import {
+  COUNT,
+  FILE,
+  oneOfType,
+  someOf,
+  timeType,
+  wholeNumberType,
+  WRITTEN_FILE,
+} from "../value_types.ts";
 
 /** Options that prepare, limit, checkpoint and observe a scan. */
 export const CONTROL = {
@@ -66,7 +74,7 @@ export const CONTROL = {
     {
       name: "max-runtime",
       commands: ["scan"],
-      takes: time(),
+      takes: timeType(),
       onResume: "free",
       help: "stop probing after this time, such as 90s, 10m or 2h; the scan ends up to 5s or " +
         "--cooldown later",
@@ -130,7 +138,7 @@ export const CONTROL = {
       name: "stats-every",
       commands: ["scan"],
       forPrograms: false,
-      takes: time(),
+      takes: timeType(),
       onResume: "free",
       help: "interval of the status lines that are printed without a terminal",
     },
@@ -162,14 +170,14 @@ export const WATCH = {
     {
       name: "interval",
       commands: ["watch"],
-      takes: time(MIN_INTERVAL),
+      takes: timeType(MIN_INTERVAL),
       default: `${DEFAULTS.watch.intervalMs / 1000}s`,
       help: `time from one poll of a server to the next, at least ${MIN_INTERVAL_MS / 1000}s`,
     },
     {
       name: "down-after",
       commands: ["watch"],
-      takes: wholeNumber(1, 100),
+      takes: wholeNumberType(1, 100),
       default: `${DEFAULTS.watch.downAfter}`,
       help:
         "number of polls in a row without a reply after which a server counts as offline, or a " +
@@ -228,7 +236,7 @@ export const WATCH = {
     {
       name: "webhook-format",
       commands: ["watch", "crawl"],
-      takes: oneOf(WEBHOOK_FORMATS),
+      takes: oneOfType(WEBHOOK_FORMATS),
       defaultText: "json",
       help: `format of the requests: ${WEBHOOK_FORMATS.join(", ")}`,
     },
@@ -334,7 +342,7 @@ export const GENERAL = {
         "copy",
         "forget",
       ],
-      takes: oneOf(["text", "json"]),
+      takes: oneOfType(["text", "json"]),
       default: "text",
       inConfig: false,
       onResume: "free",

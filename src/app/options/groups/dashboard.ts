@@ -6,7 +6,7 @@
 import { ADDRESS, HOST_NAME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { GEOIP_OPTION } from "./output.ts";
-import { FILE, wholeNumber } from "../value_types.ts";
+import { FILE, wholeNumberType } from "../value_types.ts";
 
 /** Where the dashboard is served, and to whom. */
 export const DASHBOARD = {
@@ -15,7 +15,7 @@ export const DASHBOARD = {
     {
       name: "port",
       commands: ["serve"],
-      takes: wholeNumber(0, 65535),
+      takes: wholeNumberType(0, 65535),
       default: "8420",
       help: "the port to listen on; 0: any free port",
     },

@@ -6,7 +6,7 @@
 import { FLEET_RANGE, USUAL_MIX } from "../../../fleet/usual_fleet.ts";
 import { nameList, PORTS, PROTOCOL_LIST, RANGE } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { FILE, PERCENT, time, wholeNumber, WRITTEN_FILE } from "../value_types.ts";
+import { FILE, PERCENT, timeType, wholeNumberType, WRITTEN_FILE } from "../value_types.ts";
 
 const MAX_SERVERS = 2 ** 24;
 /** Maximum number of servers of a demo, because each needs a socket. */
@@ -27,19 +27,19 @@ export const FLEET = {
     {
       ...SERVERS_OPTION,
       commands: ["fleet"],
-      takes: wholeNumber(0, MAX_SERVERS),
+      takes: wholeNumberType(0, MAX_SERVERS),
       default: "100",
     },
     {
       ...SERVERS_OPTION,
       commands: ["demo"],
-      takes: wholeNumber(1, MAX_DEMO_SERVERS),
+      takes: wholeNumberType(1, MAX_DEMO_SERVERS),
       default: "500",
     },
     {
       name: "hostile",
       commands: ["fleet"],
-      takes: wholeNumber(0, MAX_SERVERS),
+      takes: wholeNumberType(0, MAX_SERVERS),
       default: "0",
       help: "number of hostile or opted-out hosts, which a scan must not list",
     },
@@ -84,14 +84,14 @@ export const FLEET = {
     {
       name: "delay",
       commands: ["fleet"],
-      takes: time(),
+      takes: timeType(),
       default: "0ms",
       help: "delay of datagrams in each direction: 20ms or 1s",
     },
     {
       name: "jitter",
       commands: ["fleet"],
-      takes: time(),
+      takes: timeType(),
       default: "0ms",
       help: "maximum additional random delay of a datagram",
     },

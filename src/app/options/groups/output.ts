@@ -12,7 +12,7 @@ import { FIELDS } from "../../../core/record.ts";
 import { STORED_FIELDS } from "../../../store/queries/stored_fields.ts";
 import { columnList, EVENT_POSITION, TAG } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { AGE, AGE_OR_NONE, FILE, keyOf, wholeNumber, WRITTEN_FILE } from "../value_types.ts";
+import { AGE, AGE_OR_NONE, FILE, keyOf, wholeNumberType, WRITTEN_FILE } from "../value_types.ts";
 
 /** The files with countries and operators of addresses. */
 export const GEOIP_OPTION = { name: "geoip", takes: FILE, repeat: true } as const;
@@ -155,7 +155,7 @@ export const OUTPUT = {
     {
       name: "down-after",
       commands: ["scan", "campaign collect"],
-      takes: wholeNumber(1, 1000),
+      takes: wholeNumberType(1, 1000),
       default: `${DEFAULTS.scan.downAfter}`,
       help:
         "number of scans in a row without a reply after which a server counts as offline, or a " +
@@ -264,7 +264,7 @@ export const OUTPUT = {
       name: "once", // programs have onceMs, which may be Infinity
       commands: ["lan"],
       forPrograms: false,
-      takes: wholeNumber(1, 3600, "SECONDS"),
+      takes: wholeNumberType(1, 3600, "SECONDS"),
       defaultText:
         `until Ctrl-C; no terminal: until the sweep ends, at least ${DEFAULTS.lan.once} s`,
       help: "time to run",

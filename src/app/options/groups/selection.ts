@@ -13,7 +13,7 @@ import {
   TAG,
 } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
-import { anyText, COUNT, keyOf, listOf, someOf, wholeNumber } from "../value_types.ts";
+import { anyText, COUNT, keyOf, listType, someOf, wholeNumberType } from "../value_types.ts";
 
 /** Options that select servers of a database. */
 export const SELECTION = {
@@ -59,25 +59,25 @@ export const SELECTION = {
     {
       name: "port",
       commands: ["servers", "export"],
-      takes: listOf(wholeNumber(1, 65535)),
+      takes: listType(wholeNumberType(1, 65535)),
       help: "only servers with one of these ports, such as 19132,25565",
     },
     {
       name: "network",
       commands: ["servers", "export"],
-      takes: listOf(NETWORK),
+      takes: listType(NETWORK),
       help: "only servers whose address is in one of these networks, such as 192.0.2.0/24",
     },
     {
       name: "min-players",
       commands: ["servers", "export"],
-      takes: wholeNumber(0, 1e9),
+      takes: wholeNumberType(0, 1e9),
       help: "only servers with at least this many players",
     },
     {
       name: "max-players",
       commands: ["servers", "export"],
-      takes: wholeNumber(0, 1e9),
+      takes: wholeNumberType(0, 1e9),
       help: "only servers with at most this many players",
     },
     {
@@ -132,7 +132,7 @@ export const SELECTION = {
     {
       name: "port",
       commands: ["import"],
-      takes: wholeNumber(1, 65535),
+      takes: wholeNumberType(1, 65535),
       help: "the port for hosts without a port in the file",
     },
     {

@@ -15,12 +15,12 @@ import {
   BITS,
   CAMPAIGN_RATE,
   CAP,
-  oneOf,
+  oneOfType,
   RATE,
   RATE_OR_AUTO,
   RETRIES,
-  time,
-  wholeNumber,
+  timeType,
+  wholeNumberType,
 } from "../value_types.ts";
 
 /** Maximum number of sender threads: more threads than cores send no faster. */
@@ -33,7 +33,7 @@ const RATE_OPTION = { name: "rate", short: "r", aliases: ["max-rate"] } as const
 const CONCURRENCY_OPTION = {
   name: "concurrency",
   short: "c",
-  takes: wholeNumber(1, 100_000),
+  takes: wholeNumberType(1, 100_000),
   help: "maximum number of servers queried at the same time",
 } as const;
 
@@ -107,7 +107,7 @@ export const SPEED = {
       name: "timeout",
       short: "t",
       commands: ["scan", "query", "watch", "crawl", "campaign submit"],
-      takes: time(MIN_TIMEOUT),
+      takes: timeType(MIN_TIMEOUT),
       defaultText: `${DEFAULTS.timeoutMs}ms, over TCP ${STREAM_LIMITS.totalMs / 1000}s`,
       help: "time to wait for a reply: 2s or 800ms",
     },
@@ -129,7 +129,7 @@ export const SPEED = {
       name: "cooldown",
       aliases: ["wait", "cooldown-time"],
       commands: ["scan", "campaign submit"],
-      takes: time(),
+      takes: timeType(),
       defaultText: `${DEFAULT_SPEED.cooldownMs / 1000}s, loopback: ${
         LOOPBACK_SPEED.cooldownMs / 1000
       }s`,
@@ -144,7 +144,7 @@ export const SPEED = {
     {
       name: "engine",
       commands: ["scan", "campaign work"],
-      takes: oneOf(ENGINE_CHOICES),
+      takes: oneOfType(ENGINE_CHOICES),
       onResume: "free",
       defaultText: "udp if FFI is granted",
       help: "what sends and receives packets: portable, udp, packet, xdp or fastest",
@@ -152,7 +152,7 @@ export const SPEED = {
     {
       name: "threads",
       commands: ["scan"],
-      takes: wholeNumber(0, MAX_THREADS),
+      takes: wholeNumberType(0, MAX_THREADS),
       onResume: "free",
       defaultText: "0; with --engine fastest also more, on fast scans",
       help: "number of sender threads (engine udp, packet or xdp); with 0 the main thread sends",

@@ -18,7 +18,7 @@ import {
 } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { broadcastPortsText, defaultProtocols, protocolHelp } from "../protocol_help.ts";
-import { anyText, COUNT, FILE, valueType, wholeNumber } from "../value_types.ts";
+import { anyText, COUNT, FILE, valueType, wholeNumberType } from "../value_types.ts";
 
 /** The largest seed: whole numbers up to it are exact. */
 const MAX_SEED = Number.MAX_SAFE_INTEGER;
@@ -128,14 +128,14 @@ export const ORDER = {
     {
       name: "seed",
       commands: ["scan", "campaign submit"],
-      takes: wholeNumber(0, MAX_SEED),
+      takes: wholeNumberType(0, MAX_SEED),
       defaultText: "random",
       help: "number that determines the order: the same seed gives the same order",
     },
     {
       name: "seed",
       commands: ["fleet", "demo"],
-      takes: wholeNumber(0, MAX_SEED),
+      takes: wholeNumberType(0, MAX_SEED),
       default: "1",
       help: "number that determines the fleet: the same seed gives the same fleet",
     },

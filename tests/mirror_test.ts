@@ -1,5 +1,8 @@
-/** Every source has a test with the same path, or a test whose first comment names the source. */
-import { assertEquals } from "@std/assert";
+/**
+ * Every source has a test with the same path, or a test whose first comment names the source. Every
+ * exported name is declared in one source.
+ */
+import { assert, assertEquals } from "@std/assert";
 import config from "../deno.json" with { type: "json" };
 import { graphOf, loads, reach, readModules } from "./import_graph.ts";
 
@@ -69,4 +72,19 @@ Deno.test("the rule about tests finds violations", () => {
   assertEquals(loads("src/a/c.ts", text), ["src/b.ts", "src/a/w.ts"]);
   const graph = new Map([["a", ["b"]], ["b", ["c", "a"]], ["d", ["e"]]]);
   assertEquals([...reach("a", graph)], ["a", "b", "c"]);
+});
+
+Deno.test("an exported name is declared in one source, so that it has one meaning", () => {
+  const declared =
+    /^export (?:(?:abstract|async|declare) )*(?:class|const|enum|function\*?|interface|let|type) ([\w$]+)/gm;
+  const sources = new Map<string, Set<string>>();
+  for (const path of SOURCES) {
+    if (/^src\/protocols\/\w+\//.test(path)) continue; // namespaces with alike functions
+    for (const [, name] of TEXTS.get(path)!.matchAll(declared)) {
+      sources.set(name, (sources.get(name) ?? new Set()).add(path));
+    }
+  }
+  assert(sources.size > 1000, `found only ${sources.size} names`);
+  const shared = [...sources].filter(([, paths]) => paths.size > 1);
+  assertEquals(shared.map(([name, paths]) => `${name}: ${[...paths].join(", ")}`), []);
 });

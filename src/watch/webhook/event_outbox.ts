@@ -15,6 +15,8 @@ import { openOutboxFile, type OutboxFile } from "./outbox_file.ts";
 export const MAX_OUTBOX_BYTES = 32 * 1024 * 1024;
 /** Maximum number of ids of accepted events. */
 const MAX_SENT = 100_000;
+/** Time after a failed write in which changes cause no other one, milliseconds: each writes all that waits. */
+const RETRY_MS = 10_000;
 /** How long ids of accepted events are kept, milliseconds: after a week, a webhook counts as new. */
 const KEPT_MS = 7 * 86_400_000;
 
@@ -22,7 +24,7 @@ const KEPT_MS = 7 * 86_400_000;
 export interface EventOutboxOptions {
   /** Path of the file; `undefined`: the events are in memory only. */
   readonly path: string | undefined;
-  /** Called with the reason when writing the file begins to fail. Later writes are still attempted. */
+  /** Called with the reason when writing the file begins to fail. Writes are still attempted. */
   readonly onWriteError: (reason: string) => void;
   /** Opens the file. Default: {@linkcode openOutboxFile}. */
   readonly openFile?: (path: string) => Promise<OutboxFile>;
@@ -50,8 +52,8 @@ export class EventOutbox {
   readonly #sent = new Map<string, string>();
   /** Ids whose rows have to be written: with the event's JSON, if it waits and is not in the file yet. */
   #unwritten = new Map<string, string | undefined>();
-  /** Whether the present failure was reported. */
-  #reported = false;
+  /** When the last write failed, Unix milliseconds; `undefined`: it did not fail. */
+  #failedAt: number | undefined;
   #writing: Promise<void> | undefined;
 
   private constructor(
@@ -214,10 +216,11 @@ export class EventOutbox {
   #change(id: string, text?: string): void {
     if (this.file === undefined) return;
     this.#unwritten.set(id, text);
-    this.#writing ??= this.#write();
+    const isSoon = this.file.database.now() - (this.#failedAt ?? -Infinity) < RETRY_MS;
+    if (!isSoon) this.#writing ??= this.#write();
   }
 
-  /** Writes until no change is left. After a failure, the next change writes all of them. */
+  /** Writes until no change is left. After a failure, a later write contains all changes. */
   async #write(): Promise<void> {
     await Promise.resolve(); // changes of one iteration of the event loop are one transaction
     try {
@@ -230,11 +233,11 @@ export class EventOutbox {
           this.#unwritten = new Map([...changes, ...this.#unwritten]);
           throw error;
         }
-        this.#reported = false;
+        this.#failedAt = undefined;
       }
     } catch (error) {
-      if (!this.#reported) this.options.onWriteError((error as Error).message);
-      this.#reported = true;
+      if (this.#failedAt === undefined) this.options.onWriteError((error as Error).message);
+      this.#failedAt = this.file!.database.now();
     } finally {
       this.#writing = undefined;
     }

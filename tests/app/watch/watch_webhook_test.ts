@@ -146,6 +146,50 @@ Deno.test("at Ctrl-C each event is delivered, waiting or lost, with a file and w
   }
 });
 
+Deno.test("the outbox is in the user's folder or beside the database, and there is none without a webhook", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const hosts = drawFleet({ servers: 1, range: RANGE, seed: 2, software: ["pocketmine"] });
+    await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
+    const server = formatEndpoint(hosts[0].endpoint);
+    await using receiver = receive();
+    const filesAfter = async (options: readonly string[]) => {
+      const args = ["watch", server, "--interval", "5s", "--protocol", "raknet", "--json"];
+      const child = start([...args, "--opt-out-file", `${folder}/out.txt`, ...options], {
+        permissions: [...SCAN, "--allow-env"],
+        env: { XDG_CONFIG_HOME: folder },
+      });
+      const before = receiver.queried;
+      const printed = new PrintedText(child, child.stdout);
+      await printed.until('"online"');
+      if (options.includes("--webhook")) await until(child, () => receiver.queried > before);
+      child.kill("SIGINT");
+      await printed.rest();
+      await new Response(child.stderr).text();
+      await child.status;
+      const files = await Array.fromAsync(walk(folder));
+      const names = files.filter((name) => !/out[.]txt|[.]db$/.test(name));
+      return names.map((name) => name.slice(folder.length));
+    };
+    assertEquals(await filesAfter([]), []);
+    const hook = ["--webhook", receiver.url];
+    const database = (name: string) => ["-o", `${folder}/${name}.db`];
+    assertEquals(await filesAfter(database("a")), []);
+    assertEquals(await filesAfter([...hook, ...database("b")]), []); // it is in the database
+    assertEquals(await filesAfter(hook), ["/blocksweep/webhook.outbox"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** The paths of the files in a folder and its sub-folders. */
+async function* walk(folder: string): AsyncIterable<string> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    if (isDirectory) yield* walk(`${folder}/${name}`);
+    else yield `${folder}/${name}`;
+  }
+}
+
 Deno.test("an unusable outbox is refused in one line, and stays unchanged", async () => {
   const folder = await Deno.makeTempDir();
   try {

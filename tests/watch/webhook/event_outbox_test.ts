@@ -53,6 +53,25 @@ Deno.test("a full disk is reported once, and the file is complete when space is 
   assertEquals([await again.close(), troubles.length], [false, 2]);
 });
 
+Deno.test("while the disk is full, changes cause a write every 10 seconds at most", async () => {
+  const file = await memoryFile();
+  const outbox = await outboxIn(file, { onWriteError: () => {} });
+  file.fault = "database or disk is full";
+  for (let number = 1; number <= 100; number++) {
+    add(outbox, number, number);
+    await Promise.resolve();
+    await new Promise((resolve) => queueMicrotask(() => resolve(undefined)));
+  }
+  assertEquals(file.writes, 1);
+  [file.fault, file.laterMs] = [undefined, 10_000];
+  add(outbox, 101, 101);
+  assertEquals([await outbox.written(), file.writes], [true, 2]);
+  await outbox.close();
+  const again = await outboxIn(file);
+  assertEquals(numbers(again), upTo(1, 101));
+  await again.close();
+});
+
 Deno.test("damaged rows are counted and removed, other rows are read", async () => {
   const file = await memoryFile();
   const rows = [

@@ -12,6 +12,10 @@ export interface MemoryFile {
   readonly database: Database;
   /** The parameters of all statements. */
   readonly written: unknown[];
+  /** Number of transactions. */
+  writes: number;
+  /** Added to the time of the database, milliseconds. */
+  laterMs: number;
   /** While it is set, transactions fail with this message. */
   fault: string | undefined;
   readonly openFile: () => Promise<OutboxFile>;
@@ -25,14 +29,18 @@ export async function memoryFile(): Promise<MemoryFile> {
   const file: MemoryFile = {
     database,
     written,
+    writes: 0,
+    laterMs: 0,
     fault: undefined,
     openFile: () => {
       const recording = new Proxy(shared(database), {
         get(target, name) {
           const value = Reflect.get(target, name);
+          if (name === "now") return () => database.now() + file.laterMs;
           if (name !== "run" && name !== "transaction") return value;
           return (first: unknown, parameters: readonly unknown[] = []) => {
             written.push(...parameters);
+            if (name === "transaction") file.writes++;
             if (file.fault !== undefined && name === "transaction") {
               return Promise.reject(new Error(file.fault));
             }

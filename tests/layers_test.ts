@@ -97,7 +97,6 @@ const TOOLS = ["core", "protocols", "targets", "classify", "sinks", "testing"];
  */
 const DOORS = [
   "app/geoip/geoip_fields.ts",
-  "app/lan/discover_servers.ts",
   "app/network/call_context.ts",
   "app/opt_outs/opt_out_file.ts",
   "app/resume/scan_configuration.ts",

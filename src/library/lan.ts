@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { discoverServers, prepareLanDiscovery } from "../app/lan/discover_servers.ts";
+import { newScanId } from "../app/mod.ts";
+import { discoverServers, prepareLanDiscovery } from "../app/lan/mod.ts";
 import { shortageLine } from "../app/engines/mod.ts";
 import { readOptions, timeType } from "../app/options/mod.ts";
 import { DEFAULTS } from "../app/settings/mod.ts";
@@ -77,6 +78,8 @@ async function run(options: LanOptions, { add, left }: Results<ServerRecord>): P
     continuous: listenMs === Infinity,
     sweepMs: options.onceMs === undefined ? Infinity : listenMs,
     servers: new FoundServers(),
+    counts: { sent: 0, replies: 0 },
+    scanId: newScanId(clock.wall()),
     shortage: new Shortage(clock, (code) => note(shortageLine("queries", code))),
     signal,
     onServer: (record) => void add(record),

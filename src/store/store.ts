@@ -27,8 +27,8 @@ import { storableJson, storableUuid } from "./rows/stored_values.ts";
 export interface ScanStartRow {
   /** The scan's identity, UUIDv7. */
   readonly id: string;
-  /** Whether a scan or a watch writes the rows. Default: `sweep`. */
-  readonly kind?: "sweep" | "watch";
+  /** Whether a scan, a watch or a LAN discovery writes the rows. Default: `sweep`. */
+  readonly kind?: "sweep" | "watch" | "lan";
   /** When the scan began, Unix milliseconds; of a resumed scan, its first run. */
   readonly at: number;
   /** When this run of the scan began, Unix milliseconds. Default: `at`. */

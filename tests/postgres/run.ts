@@ -11,6 +11,7 @@ const GROUPS = [
     "tests/app/databases/broken_cells_test.ts",
     "tests/app/databases/prune_test.ts",
     "tests/app/databases/select_servers_test.ts",
+    "tests/app/lan/run_discovery_test.ts",
     "tests/app/targets/added_servers_test.ts",
   ],
   [

@@ -20,18 +20,21 @@ import { nonceOf, seedOf } from "../../scan/mod.ts";
 import { usualProtocols } from "../../protocols/list.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { optOutCheck } from "../../targets/shipped_lists.ts";
+import type { Range } from "../../targets/ranges.ts";
 import type { WrittenPorts } from "../../targets/ports.ts";
 import { type CallContext, contextNetwork } from "../network/call_context.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { localNetworks, sweptNetworks } from "./local_networks.ts";
-import { newScanId, randomBytes } from "../system_random.ts";
+import { randomBytes } from "../system_random.ts";
 
 /** Time limit of a reply, milliseconds. */
 const TIMEOUT_MS = 1000;
 /** Maximum number of ports, because probes are broadcast to each repeatedly. */
 const MAX_PORTS = 64;
 
-export interface PreparedDiscovery extends Pick<DiscoverySetup, "networks" | "ports" | "optedOut"> {
+export interface PreparedDiscovery extends Pick<DiscoverySetup, "networks" | "ports"> {
+  /** The addresses in the opt-out file. */
+  readonly optedOut: readonly Range[];
   readonly options: OptionsOf<"lan">;
   /** The networks that are swept for dedicated servers; `undefined`: none. */
   readonly swept: SweptNetworks | undefined;
@@ -65,8 +68,19 @@ export async function prepareLanDiscovery(
 export interface RunDiscoveryOptions extends
   Pick<
     DiscoverySetup,
-    "continuous" | "listenMs" | "servers" | "onServer" | "signal" | "shortage"
+    | "continuous"
+    | "listenMs"
+    | "servers"
+    | "onServer"
+    | "onChange"
+    | "attach"
+    | "counts"
+    | "scanId"
+    | "signal"
+    | "shortage"
   > {
+  /** Addresses that opted out, besides those of the opt-out file. Default: none. */
+  readonly optedOut?: readonly Range[];
   /** Maximum duration of the sweep for dedicated servers, milliseconds. */
   readonly sweepMs: number;
 }
@@ -74,9 +88,9 @@ export interface RunDiscoveryOptions extends
 /** Discovers servers until the time is up. */
 export async function discoverServers(
   prepared: PreparedDiscovery,
-  { sweepMs, ...run }: RunDiscoveryOptions,
+  { sweepMs, optedOut = [], ...run }: RunDiscoveryOptions,
 ): Promise<LanEnd> {
-  const { network, networks, ports, optedOut, swept, options } = prepared;
+  const { network, networks, ports, swept, options } = prepared;
   const { allProtocols, noPlayers } = options;
   const seed = seedOf(randomBytes);
   return await discover({
@@ -84,7 +98,7 @@ export async function discoverServers(
     ...socketsOf(prepared, run),
     networks,
     ports,
-    optedOut,
+    optedOut: [...prepared.optedOut, ...optedOut],
     allProtocols,
     players: !noPlayers,
     protocol: broadcastProtocol(allProtocols),
@@ -94,7 +108,8 @@ export async function discoverServers(
     retries: 1,
     optsOut: optOutCheck(),
     clock: network.clock,
-    ...randomNumbers(network),
+    token: seedOf(randomBytes) >>> 1,
+    nonce: () => nonceOf(randomBytes),
   });
 }
 
@@ -137,13 +152,5 @@ function socketsOf(
         largest: LONGEST_ANNOUNCEMENT,
       }),
     dial: (endpoint, signal) => new StreamLink(endpoint, { ...streams, signal }),
-  };
-}
-
-function randomNumbers({ clock }: Network): Pick<DiscoverySetup, "token" | "nonce" | "scanId"> {
-  return {
-    token: seedOf(randomBytes) >>> 1,
-    nonce: () => nonceOf(randomBytes),
-    scanId: newScanId(clock.wall()),
   };
 }

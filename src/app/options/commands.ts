@@ -124,7 +124,7 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "machine's private networks, unless a network is larger than /22. It lists the networks that it\n" +
       "skips.\n" +
       "It omits addresses in the opt-out file. To read that file, it needs --allow-read and --allow-env.",
-    examples: ["lan", "lan --once 10 --json", "lan -p 19132-19140"],
+    examples: ["lan", "lan --once 10 --json", "lan -o servers.db", "lan -p 19132-19140"],
   },
   watch: {
     usage: "watch HOST[:PORT]|FILE|DATABASE... [options]",

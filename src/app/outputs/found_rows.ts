@@ -31,7 +31,7 @@ export function planFoundRows(
 ): OutputPlan[] {
   const { json, output = [], oD = [], oJ = [], oG = [], oL = [] } = options;
   const format = formatWithJson(options);
-  refuseDatabases(output, "write to");
+  if (!options.takesDatabases) refuseDatabases(output, "write to");
   const files = [...output, ...oD, ...oJ, ...oG, ...oL];
   if (files.length === 0 && format === undefined) return [];
   const printed = json && files.length > 0 ? ["-"] : [];
@@ -68,10 +68,13 @@ export class FoundRows implements AsyncDisposable {
   count = 0;
   readonly #sinks: readonly Sink[];
   readonly #failed = new AbortController();
+  /** The rows of the next write. */
+  readonly #waiting: ServerRecord[] = [];
   #written: Promise<void> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  private constructor(sinks: readonly Sink[]) {
+  /** Writes to open outputs. */
+  constructor(sinks: readonly Sink[]) {
     this.#sinks = sinks;
   }
 
@@ -97,11 +100,19 @@ export class FoundRows implements AsyncDisposable {
   /** Writes a row after all earlier ones. Never rejects: an error aborts {@linkcode signal}. */
   add(record: ServerRecord): Promise<void> {
     this.count++;
+    if (this.#waiting.push(record) > 1) return this.#written;
     const write = async () => {
+      const records = this.#waiting.splice(0);
       if (this.signal.aborted) return;
-      for (const sink of this.#sinks) await sink.write([record]);
+      for (const sink of this.#sinks) await sink.write(records);
     };
     return this.#written = this.#written.then(write).catch((error) => this.#failed.abort(error));
+  }
+
+  /** Waits until all rows are written; throws the first error. */
+  async written(): Promise<void> {
+    await this.#written;
+    this.signal.throwIfAborted();
   }
 
   /** Waits until all rows are written, and closes the outputs; throws the first error. */
@@ -112,8 +123,7 @@ export class FoundRows implements AsyncDisposable {
   async #close(): Promise<void> {
     await using stack = new AsyncDisposableStack();
     for (const sink of this.#sinks) stack.use(sink);
-    await this.#written;
-    this.signal.throwIfAborted();
+    await this.written();
   }
 
   /** As {@linkcode close}. */

@@ -30,4 +30,5 @@ export {
   type ScanCommandOptions,
   scanSelection,
 } from "./scan_choice.ts";
+export { progressNumbers } from "./scan_rows.ts";
 export { ScanMonitor } from "./scan_monitor.ts";

@@ -44,6 +44,7 @@ import type { PreparedScan } from "./prepare_scan.ts";
 import type { WritePlan } from "./read_scan.ts";
 import { adaptiveWork, type ScanWork, scanWork } from "./progress_meter.ts";
 import { scanInterviews } from "./scan_choice.ts";
+import { endRow, progressNumbers } from "./scan_rows.ts";
 import { ScanMonitor } from "./scan_monitor.ts";
 import { scanStatus } from "./scan_status.ts";
 
@@ -187,7 +188,11 @@ async function runAndClose(
   };
   const allSinks = [...sinks, tally, ...further];
   const setup = setupOf(scan, opened, { ...options, onStart }, allSinks, outputs);
-  const heartbeat = stores?.keepProgress(state, () => monitor.endsAt);
+  const heartbeat = stores?.keepProgress(() => ({
+    id: state.scanId,
+    ...progressNumbers(state),
+    endsAt: monitor.endsAt,
+  }));
   opened.closing.move(); // from here on the scan closes everything
   const running = runSetup(setup).finally(() => heartbeat?.[Symbol.asyncDispose]());
   monitor.start(); // after the first probe, because the runtime's first timer takes 7 ms
@@ -195,7 +200,7 @@ async function runAndClose(
   const resumed = scan.resumed !== undefined;
   const { countsMissing } = options;
   const closeDatabases = async () =>
-    await stores?.end(state, ended, { since, selection: setup, resumed, countsMissing });
+    await stores?.end(endRow(state, ended, { since, selection: setup, resumed, countsMissing }));
   const end = await closeOutputs(sinks, ended, state, closeDatabases);
   if (end.reason === "done" || end.reason === "max-results") options.onCheckpoint?.(undefined);
   return { end, saved: await openedScan.writer?.end(end.marks, state) };

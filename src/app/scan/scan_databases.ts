@@ -8,16 +8,7 @@ import { type Address, parseAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import { type Clock, systemClock } from "../../net/clock.ts";
-import {
-  coverageOf,
-  type CoverageOptions,
-  knownProtocolNames,
-  otherRequests,
-  type ScanCoverage,
-  type ScanEnd,
-  type ScanSelection,
-  type ScanState,
-} from "../../scan/mod.ts";
+import { knownProtocolNames, otherRequests } from "../../scan/mod.ts";
 import {
   type ConnectionEnvironment,
   type InterviewScope,
@@ -27,13 +18,12 @@ import {
   readDatabaseIdentity,
   readOptOuts,
   type ScanEndRow,
-  type ScanNumbers,
+  type ScanProgressRow,
   type ScanStartRow,
   SpillingStore,
   Store,
   withDatabaseErrors,
 } from "../../store/mod.ts";
-import { estimateLoss } from "../../sweep/mod.ts";
 import { fileIdentity } from "../../sinks/file_identity.ts";
 import { OutputLostError } from "../../sinks/sink.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
@@ -46,7 +36,6 @@ import { type FileChange, fileChangeOf } from "../databases/file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
 import { prunedLine, pruneOnce } from "../databases/prune.ts";
 import type { ScanChoice, ScanCommandOptions } from "./scan_choice.ts";
-import { lossCounters } from "./scan_status.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
 
 /** Maximum size of a spill file, bytes, and how long the end of a scan waits for its database. */
@@ -115,18 +104,6 @@ export interface OpenDatabasesOptions {
    * Default: no.
    */
   readonly resumed?: boolean;
-}
-
-/** What a scan, or its last run, has probed. */
-export interface ScanPart {
-  /** When the scan began, Unix milliseconds. For a resumed scan: when its first run began. */
-  readonly since: number;
-  /** The targets and the order of the scan. */
-  readonly selection: ScanSelection & Pick<CoverageOptions, "adaptive">;
-  /** Whether the scan was resumed from a checkpoint. */
-  readonly resumed: boolean;
-  /** Whether known servers that do not reply are counted. Default: they are, if the scan is complete. */
-  readonly countsMissing?: boolean;
 }
 
 /** Databases that were opened for a scan. */
@@ -212,14 +189,14 @@ export class ScanDatabases implements AsyncDisposable {
   }
 
   /**
-   * Records the progress of the scan until the result is disposed.
+   * Records the progress of a scan until the result is disposed.
    *
-   * @param endsAt Returns when the scan is expected to end, Unix milliseconds.
+   * @param read Returns the numbers of the scan.
    */
-  keepProgress(state: ScanState, endsAt: () => number | undefined): ScanHeartbeat {
+  keepProgress(read: () => ScanProgressRow): ScanHeartbeat {
     return new ScanHeartbeat({
       sinks: this.sinks,
-      read: () => ({ id: state.scanId, ...progressNumbers(state), endsAt: endsAt() }),
+      read,
       clock: systemClock,
       report: this.options.report,
     });
@@ -230,10 +207,9 @@ export class ScanDatabases implements AsyncDisposable {
    *
    * @throws StoreError for a database that cannot record this; the others have recorded it.
    */
-  async end(state: ScanState, end: ScanEnd, part: ScanPart): Promise<void> {
-    if (this.sinks.length === 0) return;
+  async end(end: Omit<ScanEndRow, "at" | "downAfter" | "optOuts">): Promise<void> {
     const row = {
-      ...endRow(state, end, part),
+      ...end,
       downAfter: this.plan.downAfter,
       optOuts: this.#optOuts,
     };
@@ -280,63 +256,4 @@ async function checkThere({ path, file, postgres }: DatabaseLocation): Promise<v
     `Cannot resume: "${path}", which contains rows of the scan, no longer exists; restore it, import ` +
       "another output of the scan into it, or start a new scan",
   );
-}
-
-/** The values that all databases record at the end of a scan. */
-function endRow(
-  state: ScanState,
-  end: ScanEnd,
-  part: ScanPart,
-): Omit<ScanEndRow, "at" | "downAfter" | "optOuts"> {
-  const isWhole = end.reason === "done";
-  return {
-    id: state.scanId,
-    since: part.since,
-    state: stateOf(end),
-    isComplete: isWhole,
-    ...progressNumbers(state),
-    coverage: isWhole && part.countsMissing !== false ? wholeCoverage(state, part) : undefined,
-  };
-}
-
-/** The numbers of a scan, as databases record them. */
-export function progressNumbers(state: ScanState): ScanNumbers {
-  const { sent, tcp, replies, written, visited, total, lost, canaries, rate } = state;
-  return {
-    probesSent: sent + tcp.sent,
-    replies: Object.values(replies).reduce((sum, one) => sum + one, 0) + tcp.counts.valid,
-    found: written,
-    position: visited,
-    total,
-    packetLoss: estimateLoss(canaries)?.share,
-    rowsLost: lost,
-    rate,
-    counters: lossCounters(state),
-  };
-}
-
-/** The coverage of a complete scan. With `--from`, the start of its earlier run is unknown. */
-function wholeCoverage(
-  { replies, floods }: ScanState,
-  { selection, resumed }: ScanPart,
-): ScanCoverage | undefined {
-  const { targets, order } = selection;
-  if (!resumed && ([...targets.responders].length > 0 || !isFirst(order))) return undefined;
-  return coverageOf({
-    ...selection,
-    flooding: floods.addresses,
-    disturbed: floods.disturbed,
-    interviewsDisturbed: floods.passes.disturbed.length > 0,
-    omitted: replies.omitted > 0,
-  });
-}
-
-/** The state that a database records at the end: an incomplete scan may be resumed. */
-function stateOf({ reason }: ScanEnd): "finished" | "interrupted" | "failed" {
-  if (reason === "failed") return reason;
-  return reason === "interrupted" || reason === "incomplete" ? "interrupted" : "finished";
-}
-
-function isFirst({ from: { udp, tcp } }: ScanSelection["order"]): boolean {
-  return [udp, tcp].every(({ pass, position }) => pass === 1 && position === 0);
 }

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { progressNumbers } from "../../app/scan/scan_databases.ts";
-import type { ScanResult } from "../../app/scan/mod.ts";
+import { progressNumbers, type ScanResult } from "../../app/scan/mod.ts";
 import { untilOpen } from "../../net/mod.ts";
 import type { ScanControls, ScanState } from "../../scan/mod.ts";
 import { countOf } from "../../core/quantities.ts";

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { progressNumbers } from "../../app/scan/scan_databases.ts";
 import {
   prepareScan,
+  progressNumbers,
   type RunOptions,
   runPreparedScan,
   type ScanRequest,

@@ -15,7 +15,7 @@ import {
 import type { OptionsOf } from "../../app/options/mod.ts";
 import { EXIT, onInterrupt } from "../../app/mod.ts";
 import { DEFAULTS } from "../../app/settings/mod.ts";
-import { FoundRows, type OutputPlan, planFoundRows, planOutputs } from "../../app/outputs/mod.ts";
+import { type OutputPlan, planFoundRows, planOutputs } from "../../app/outputs/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import {
   draw,
@@ -26,18 +26,24 @@ import {
   terminalSize,
   writeRows,
 } from "../term/console.ts";
-import { discoverServers, prepareLanDiscovery } from "../../app/lan/discover_servers.ts";
+import {
+  planLanWrites,
+  prepareLanDiscovery,
+  runDiscovery,
+  type WrittenDiscovery,
+} from "../../app/lan/mod.ts";
 import { openLanTable } from "../term/live/lan_table.ts";
 import { countOf } from "../../core/quantities.ts";
 import { useColor } from "../term/server_description.ts";
 
 /** Runs `lan`; returns the exit code. */
 export async function runLan(call: CommandCall): Promise<number> {
-  const { words: [word], options } = readCommandLine("lan", call);
+  const { words: [word], options, given } = readCommandLine("lan", call);
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
   const { once } = options;
   const continuous = once === undefined && Deno.stdout.isTerminal();
   const { live, plans } = planDisplay(options, continuous);
+  const writes = planLanWrites(options, plans, given);
   const prepared = await prepareLanDiscovery(options, {
     allProtocols: options.allProtocols,
     warn: reportLine,
@@ -45,35 +51,37 @@ export async function runLan(call: CommandCall): Promise<number> {
   });
   const servers = new FoundServers();
   const size = countNetworks(prepared.networks);
-  await using rows = await FoundRows.open(plans, options.append, { writeRows, report: reportLine });
-  using table = live
-    ? openLanTable({
-      servers,
-      networks: size,
-      clock: systemClock,
-      size: terminalSize,
-      draw,
-      color: useColor(options.noColor),
-    })
-    : undefined;
-  using interrupt = onInterrupt(() => table?.[Symbol.dispose]());
-  const signal = AbortSignal.any([interrupt.signal, rows.signal]);
+  let table: Disposable | undefined;
+  const closeTable = () => table?.[Symbol.dispose]();
+  using interrupt = onInterrupt(closeTable);
+  const { signal } = interrupt;
   let isShort = false;
   const shortage = new Shortage(systemClock, () => isShort = true);
-  const end = await discoverServers(prepared, {
+  const end = await runDiscovery(prepared, writes, {
     servers,
     signal,
     shortage,
     continuous,
     listenMs: continuous ? Infinity : 1000 * (once ?? DEFAULTS.lan.once),
     sweepMs: once === undefined ? Infinity : 1000 * once,
-    onServer: (record) => void rows.add(record),
-  });
-  table?.[Symbol.dispose]();
-  await rows.close();
-  if (!options.quiet && !live) reportCounts(rows.count, size, end);
+    writeRows,
+    report: reportLine,
+    begin: () => {
+      if (live) table = openTable(servers, size, options);
+    },
+  }).finally(closeTable);
+  if (!options.quiet && !live) reportCounts(size, end);
   if (isShort) return reportShortage(end);
-  return exitCodeOf(end, interrupt.signal.aborted);
+  return exitCodeOf(end, signal.aborted);
+}
+
+function openTable(
+  servers: FoundServers,
+  networks: number,
+  { noColor }: OptionsOf<"lan">,
+): Disposable {
+  const color = useColor(noColor);
+  return openLanTable({ servers, networks, clock: systemClock, size: terminalSize, draw, color });
 }
 
 /** Whether servers are shown in a live table, and the outputs of rows. */
@@ -81,9 +89,9 @@ function planDisplay(
   options: OptionsOf<"lan">,
   continuous: boolean,
 ): { readonly live: boolean; readonly plans: readonly OutputPlan[] } {
-  const named = planFoundRows(options, outputColumns());
+  const named = planFoundRows({ ...options, takesDatabases: true }, outputColumns());
   const live = continuous && !isDumb() && named.every(({ path }) => path !== "-");
-  if (live || named.length > 0) return { live, plans: named };
+  if (live || named.length + options.output.length > 0) return { live, plans: named };
   return { live, plans: planOutputs({ ...options, format: "table" }, outputColumns()) };
 }
 
@@ -102,8 +110,8 @@ function countNetworks(networks: readonly (LocalNetwork | LocalLink)[]): number 
 }
 
 /** Prints the numbers of servers found and of connections not made. */
-function reportCounts(servers: number, networks: number, { unswept }: LanEnd): void {
-  reportLine(`${countOf(servers, "server")} on ${countOf(networks, "network")}`);
+function reportCounts(networks: number, { found, unswept }: WrittenDiscovery): void {
+  reportLine(`${countOf(found, "server")} on ${countOf(networks, "network")}`);
   if (unswept === 0) return;
   reportLine(
     `${countOf(unswept, "connection")} of the sweep not made: the time of --once was over`,

@@ -21,6 +21,7 @@ import {
   sealPacket,
 } from "../../protocols/lan/mod.ts";
 import type { Sighting } from "../../core/record.ts";
+import type { Probe } from "../../protocols/protocol.ts";
 import type { LanInterviews } from "./lan_interviews.ts";
 import {
   broadcastOf,
@@ -43,8 +44,6 @@ const ALL_NODES = 0xff02n << 112n | 1n;
 const LIFETIME_MS = { announcement: 5000, nethernet: 15_000, raknet: 15_000, slp: 40_000 };
 /** Broadcasts probes, and reads the replies and announcements that start interviews. */
 export class BroadcastDiscovery {
-  /** Number of broadcast datagrams sent. */
-  sent = 0;
   readonly #networkId: bigint;
   /** When the last NetherNet request was broadcast, milliseconds of the clock. */
   #requestedAt = 0;
@@ -89,7 +88,8 @@ export class BroadcastDiscovery {
       const all = "zone" in network ? [ALL_NODES] : [LIMITED_BROADCAST, broadcastOf(network)];
       for (const address of all) {
         if (address === undefined) continue;
-        if (await this.demultiplexer.sockets[i].send(datagram, { address, port })) this.sent++;
+        const isSent = await this.demultiplexer.sockets[i].send(datagram, { address, port });
+        if (isSent) this.options.counts.sent++;
       }
     }
   }
@@ -116,7 +116,7 @@ export class BroadcastDiscovery {
     if (pong === undefined) return false;
     const verified = pong.mac === (token & probe.macMask);
     if (!verified && !probe.mayLackToken) return true;
-    const content = verified ? orUndefined(() => probe.content?.(datagram) ?? {}) : {};
+    const content = verified ? orUndefined(() => contentOf(probe, datagram.slice())) : {};
     const reply = firstReplyOf({ protocol: protocol.name, ...content }, [protocol]);
     if (reply !== undefined && this.interviews.takeOptOut(from.address, reply)) return true;
     const server = this.interviews.due(
@@ -185,6 +185,15 @@ export class BroadcastDiscovery {
 /** An endpoint on a link: a link-local address gets the zone by which it can be reached. */
 export function inZone(endpoint: Endpoint, zone: string): Endpoint {
   return isLinkLocal(endpoint.address) ? { ...endpoint, zone } : endpoint;
+}
+
+/** The content of a reply, with its bytes if it contains a status. */
+function contentOf(
+  probe: Probe<unknown>,
+  raw: Uint8Array,
+): Partial<Pick<Sighting, "status" | "raw">> {
+  const content = probe.content?.(raw) ?? {};
+  return content.status === undefined ? content : { ...content, raw };
 }
 
 function orUndefined<T>(decode: () => T | undefined): T | undefined {

@@ -9,7 +9,7 @@ import { InputError } from "../../core/errors.ts";
 import type { RetryLimits } from "../../inspect/mod.ts";
 import type { DatagramSocket, Dialer, Link } from "../../net/mod.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
-import type { ServerRecord } from "../../core/record.ts";
+import type { RecordWithAttachments } from "../../core/record.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { FoundServers } from "./found_servers.ts";
 
@@ -82,7 +82,24 @@ export interface DiscoverySetup extends RetryLimits, ProtocolSelection {
   /** The list that receives the servers. */
   readonly servers: FoundServers;
   /** Called once for each server, when its first record is complete. */
-  readonly onServer: (record: ServerRecord) => void;
+  readonly onServer: (record: RecordWithAttachments) => void;
+  /**
+   * Called with later records of a server that differ from the record before, and with an equal one once a
+   * minute. Default: later records are only listed.
+   */
+  readonly onChange?: (record: RecordWithAttachments) => void;
+  /** Whether `onServer` and `onChange` get records with attachments. Default: no. */
+  readonly attach?: boolean;
+  /** Counts what the discovery sends and receives. */
+  readonly counts: LanCounts;
+}
+
+/** What a discovery has sent and received so far. */
+export interface LanCounts {
+  /** Number of broadcast datagrams, and of started connections of the sweep. */
+  sent: number;
+  /** Number of interviews in which a server replied, and of announcements that led to one. */
+  replies: number;
 }
 
 /** A protocol whose probe may be broadcast. */

@@ -29,6 +29,8 @@ export interface FoundServer {
   /** When the last interview began, milliseconds of the clock. */
   interviewedAt: number;
   isInterviewed: boolean;
+  /** When the last interview began whose record was reported, milliseconds of the clock. */
+  reportedAt: number;
   /** The server's record; `undefined` before the first interview has ended. */
   row: ServerRecord | undefined;
   /** The server's identity, if another listed server already has the same identity. */
@@ -91,6 +93,7 @@ export class FoundServers {
       seenAt: now,
       interviewedAt: -Infinity,
       isInterviewed: false,
+      reportedAt: -Infinity,
       row: undefined,
       doubleOf: undefined,
     };

@@ -72,8 +72,8 @@ export async function discover(options: DiscoverySetup): Promise<LanEnd> {
   for (const [i, { errors }] of sockets.entries()) {
     if (!("zone" in networks[i])) { for (const code of errors.send.keys()) refusals.add(code); }
   }
-  const { sent = 0, unswept = 0, short = 0 } = sweep ?? {};
-  return { sent: discovery.sent + sent, unswept, short, refusals: [...refusals] };
+  const { unswept = 0, short = 0 } = sweep ?? {};
+  return { sent: options.counts.sent, unswept, short, refusals: [...refusals] };
 }
 
 /** The sweep for dedicated servers over TCP, if the options request one. */

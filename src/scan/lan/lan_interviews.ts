@@ -13,6 +13,7 @@ import {
   parseHost,
 } from "../../core/address.ts";
 import {
+  attachedOf,
   inspect,
   InspectionPool,
   mergeReplies,
@@ -28,7 +29,7 @@ import {
 import { AddressSignals } from "../tables/address_signals.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { motdAsSent, type Protocol, type Statement } from "../../protocols/protocol.ts";
-import type { Outcome, Sighting } from "../../core/record.ts";
+import { ATTACHMENTS, type Outcome, type ServerRecord, type Sighting } from "../../core/record.ts";
 import { AddressSet } from "../../targets/ranges.ts";
 import type { FoundServer } from "./found_servers.ts";
 import { noneWhenRefused } from "./system_refusals.ts";
@@ -43,6 +44,8 @@ const REFRESH_MS = 5000;
  * discovery with a time limit is used to its end.
  */
 const STATUS_KEPT_MS = 2000;
+/** Maximum interval at which an unchanged record of a server is reported again, milliseconds. */
+const REPORT_EVERY_MS = 60_000;
 /** Maximum number of kept statuses. */
 const MAX_STATUSES = 256;
 
@@ -72,6 +75,13 @@ function bothStatements(first: Statement, second: Statement): Statement {
     flags: [...new Set([...first.flags, ...second.flags])],
     facts: { ...second.facts, ...first.facts },
   };
+}
+
+/** Whether a record differs from the one before in more than the times of its reply. */
+function isChanged(before: ServerRecord, row: ServerRecord): boolean {
+  const text = (record: ServerRecord) =>
+    JSON.stringify({ ...record, seen_at: 0, latency_ms: null });
+  return text(before) !== text(row);
 }
 
 /** Interviews servers, and lists those that have not opted out. */
@@ -198,10 +208,20 @@ export class LanInterviews {
       requestedAs: null,
       allProtocols,
     });
-    const isNew = server.row === undefined;
+    options.counts.replies++;
+    const { row: before } = server;
     server.seenAt = Math.max(server.seenAt, at);
     const row = options.players ? record : withoutPlayers(record, allProtocols);
-    if (servers.list(server, row) && isNew) options.onServer(row);
+    if (!servers.list(server, row)) return;
+    const isDue = before === undefined || isChanged(before, row) ||
+      at - server.reportedAt >= REPORT_EVERY_MS;
+    if (!isDue) return;
+    server.reportedAt = at;
+    const reported = options.attach
+      ? { ...row, [ATTACHMENTS]: attachedOf(replies, options.players) }
+      : row;
+    if (before === undefined) options.onServer(reported);
+    else options.onChange?.(reported);
   }
 
   /**

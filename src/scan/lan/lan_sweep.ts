@@ -53,8 +53,6 @@ const LIMITS: StreamLimits = {
 
 /** Sweeps the networks once, and later queries the servers that the sweep found. */
 export class LanSweep {
-  /** Number of started connections, except those that the system refused. */
-  sent = 0;
   /** Number of connections that were not made within the time limit. */
   unswept = 0;
   /** Number of connections for which no file descriptor was free. */
@@ -190,7 +188,8 @@ export class LanSweep {
   ): Promise<"done" | "cancelled" | "exhausted"> {
     const { options } = this;
     const stream = await dial(target, { ...this.#link, signal: ending });
-    if (stream !== "unreachable" && stream !== "exhausted" && stream !== "cancelled") this.sent++;
+    const isStarted = !["unreachable", "exhausted", "cancelled"].includes(stream as string);
+    if (isStarted) options.counts.sent++;
     if (stream === "cancelled" || stream === "exhausted") return stream;
     if (typeof stream === "string") return "done";
     const outcome = await queryWithRetries(protocol, {

@@ -6,6 +6,7 @@
 export {
   broadcastProtocol,
   type DiscoverySetup,
+  type LanCounts,
   type LanEnd,
   type LocalLink,
   type LocalNetwork,

@@ -27,7 +27,7 @@ create table blocksweep_schema (
 create table scans (
   id integer generated always as identity primary key,  -- number of the scan, used in other tables
   uuid uuid not null unique,              -- the scan's identity, UUIDv7
-  kind text not null,                     -- sweep, watch (also a crawl), import (known from imported rows)
+  kind text not null,                     -- sweep, watch (also a crawl), lan, import (known from imported rows)
   state text not null,                    -- running, finished, interrupted, failed
   started_at timestamptz,                 -- null: unknown, because the scan was imported
   finished_at timestamptz,                -- end

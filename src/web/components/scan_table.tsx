@@ -16,6 +16,7 @@ const LONGEST_NAME = 60;
 const KINDS: Readonly<Record<string, string>> = {
   sweep: "Scan",
   watch: "Watch",
+  lan: "LAN discovery",
   import: "Import",
 };
 

@@ -101,7 +101,7 @@ const SERVER: Schema<Omit<ListedServer, "players">> = object({
 
 const SCAN_PROPERTIES = {
   scan_id: TEXT,
-  kind: described(TEXT, "sweep, watch or import"),
+  kind: described(TEXT, "sweep, watch, lan or import"),
   campaign: described(TEXT_OR_NULL, "the name of the campaign; null: none, or unknown"),
   shard: described(TEXT_OR_NULL, "the shard that it probes, such as 2/4; null: all targets"),
   state: described(TEXT, "running, stale, finished, interrupted or failed"),

@@ -36,15 +36,22 @@ Deno.test("outputs that cannot be written together are refused, and lan has the 
   for (const command of ["query", "lan"] as const) {
     const plan = (...args: string[]) => {
       const { options } = readCommandLine(command, args);
-      return planFoundRows(options, undefined).map(({ path, format }) => `${path} ${format.name}`);
+      const takesDatabases = command === "lan";
+      return planFoundRows({ ...options, takesDatabases }, undefined).map(({ path, format }) =>
+        `${path} ${format.name}`
+      );
     };
     assertEquals(plan(), []);
     assertEquals(plan("--json"), ["- ndjson"]);
     assertEquals(plan("-o", "a.gnmap", "--json"), ["a.gnmap grep", "- ndjson"]);
     assertEquals(plan("-o", "-"), ["- ndjson"]);
+    if (command === "lan") assertEquals(plan("-o", "x.db", "--json"), ["- ndjson"]);
+    else {
+      const message = 'Cannot write to "x.db", which is a database: write to .ndjson';
+      assertThrows(() => plan("-o", "x.db"), InputError, message);
+    }
     for (
       const [args, message] of [
-        [["-o", "x.db"], 'Cannot write to "x.db", which is a database: write to .ndjson'],
         [["-o", "-", "--json"], "Cannot write two outputs to standard output"],
         [["--json", "--format", "csv"], "it means --format ndjson"],
         [["-o", "a.csv", "-oL", "./a.csv"], "Cannot write two outputs"],

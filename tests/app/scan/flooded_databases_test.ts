@@ -4,6 +4,7 @@ import { assertEquals } from "@std/assert";
 import { readCommandLine } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
 import { planDatabases } from "../../../src/app/databases/database_plan.ts";
+import { endRow } from "../../../src/app/scan/scan_rows.ts";
 import { ScanDatabases } from "../../../src/app/scan/scan_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
 import { newState } from "../../../src/scan/setup/scan_state.ts";
@@ -63,7 +64,9 @@ async function scanInto(path: string, id: string, setting: Setting): Promise<Res
   await stores.begin({ id, at: since, config: "{}" });
   const state = newState(id, network!.now());
   const result = await scanFleet({ ...setting, sinks: stores.sinks, state });
-  await stores.end(state, result.end, { since, selection: result.options, resumed: false });
+  await stores.end(
+    endRow(state, result.end, { since, selection: result.options, resumed: false }),
+  );
   return result;
 }
 

@@ -6,7 +6,8 @@ import { readArgs } from "../../../src/cli/options/parse_arguments.ts";
 import { readCommandLine, readOptions } from "../../cli/command_line.ts";
 import { connectionEnvironment } from "../../../src/app/options/connection_environment.ts";
 import { planDatabases } from "../../../src/app/databases/database_plan.ts";
-import { progressNumbers, ScanDatabases } from "../../../src/app/scan/scan_databases.ts";
+import { ScanDatabases } from "../../../src/app/scan/scan_databases.ts";
+import { endRow, progressNumbers } from "../../../src/app/scan/scan_rows.ts";
 import { onInterrupt } from "../../../src/app/interrupt_signals.ts";
 import { WatchDatabases } from "../../../src/app/watch/watch_databases.ts";
 import { drawFleet } from "../../../src/fleet/simulate/draw_fleet.ts";
@@ -347,7 +348,9 @@ async function missedAfter(
   await stores.begin({ id: scanId(2), at: 2000, config: formatConfig("scan", values) });
   const state = newState(scanId(2), 0);
   state.floods.addresses.push(...flooding);
-  await stores.end(state, { reason } as ScanEnd, { since: 2000, selection, resumed: false });
+  await stores.end(
+    endRow(state, { reason } as ScanEnd, { since: 2000, selection, resumed: false }),
+  );
   await using database = openSqlite(path, { readOnly: true });
   return (await all(database, "select missed_scans from server_state"))[0].missed_scans;
 }

@@ -3,7 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import * as lan from "../../../src/protocols/lan/mod.ts";
 import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import { decodeQueryRequest } from "../../../src/protocols/query/mod.ts";
-import type { ServerRecord } from "../../../src/core/record.ts";
+import {
+  ATTACHMENTS,
+  type RecordWithAttachments,
+  type ServerRecord,
+} from "../../../src/core/record.ts";
 import { FoundServers } from "../../../src/scan/lan/found_servers.ts";
 import { FakeNetwork } from "../../../src/testing/fake_network.ts";
 import { HOME, lookAround, OFFICE, put } from "./lan_harness.ts";
@@ -52,6 +56,31 @@ Deno.test("in a continuous discovery, player counts change and expired servers d
   const counts = seen.map((rows) => rows.map((row) => row.players_online));
   assertEquals(counts, [[1], [3], [4], [5], []]);
   assertEquals(found.map(({ players_online }) => players_online), [1]);
+});
+
+Deno.test("later records of a server are reported when they differ, and an equal one after a minute", async () => {
+  const network = new FakeNetwork(1);
+  const names = (now: number) => now < 20_000 ? "first" : "second";
+  network.host({ address: 0xc0a8010a, port: 19132 }, {
+    respond(datagram, _, now) {
+      const ping = raknet.decodePing(datagram);
+      const text = utf8(`MCPE;${names(now)};766;1.21.50;1;100;7;world;Survival;`);
+      return ping === undefined
+        ? []
+        : [raknet.encodePong({ advertise: false, time: ping.time, guid: 7n, text })];
+    },
+  });
+  const changes: RecordWithAttachments[] = [];
+  const { found } = await discoverContinuously(network, [150_000], {
+    onChange: (record) => changes.push(record),
+    attach: true,
+  });
+  assertEquals(found.map(({ name }) => name), ["first"]);
+  assertEquals(changes.map(({ name }) => name), ["second", "second", "second"]);
+  const times = [found[0], ...changes].map(({ seen_at: at }) => at);
+  const pauses = times.slice(1).map((at, i) => at - times[i]);
+  assert(pauses[0] < 24_000 && pauses.slice(1).every((ms) => ms >= 60_000 && ms < 64_000));
+  assertEquals(Object.keys(changes[0][ATTACHMENTS]!.replies!), ["raknet"]);
 });
 
 Deno.test("a Java world expires five seconds after its last announcement, and can be found again", async () => {

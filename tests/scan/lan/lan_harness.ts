@@ -45,6 +45,7 @@ export async function lookAroundWell(
       listenMs: 3000,
       continuous: false,
       servers: new FoundServers(),
+      counts: { sent: 0, replies: 0 },
       timeoutMs: 1000,
       retries: 1,
       open: ({ address }) => network.open(typeof address === "number" ? 4 : 6, address),

@@ -36,6 +36,32 @@ const FIELDS_OPTION = {
   help: "names of the columns to write, such as host,port,name; see blocksweep schema",
 } as const;
 
+const DATABASE_OUTPUTS =
+  "write rows to a file (.csv .ndjson .json .txt), a database (.db, postgres:) or - (stdout)";
+
+const TAG_OPTION = {
+  name: "tag",
+  takes: TAG,
+  repeat: true,
+  help: "add this tag to the servers that reply, or are imported, in the databases",
+} as const;
+
+const KEEP_OPTION = {
+  name: "keep",
+  takes: AGE,
+  help: "keep all observations up to this age, such as 90d, and only some of the older ones",
+} as const;
+
+const TEXT_INDEX_OPTION = {
+  name: "text-index",
+  help: "create an index in the databases for the command servers --text; see docs/database.md",
+} as const;
+
+const PARTITION_OPTION = {
+  name: "partition-by-month",
+  help: "in a new PostgreSQL database, partition observations by month",
+} as const;
+
 /** Options that choose the outputs and their content. */
 export const OUTPUT = {
   title: "Output",
@@ -47,8 +73,7 @@ export const OUTPUT = {
       takes: WRITTEN_FILE,
       repeat: true,
       withoutSecrets: withoutPassword,
-      help:
-        "write rows to a file (.csv .ndjson .json .txt), a database (.db, postgres:) or - (stdout)",
+      help: DATABASE_OUTPUTS,
     },
     {
       name: "output",
@@ -68,7 +93,17 @@ export const OUTPUT = {
     {
       name: "output",
       short: "o",
-      commands: ["query", "lan"],
+      commands: ["lan"],
+      forPrograms: false,
+      takes: WRITTEN_FILE,
+      repeat: true,
+      withoutSecrets: withoutPassword,
+      help: DATABASE_OUTPUTS,
+    },
+    {
+      name: "output",
+      short: "o",
+      commands: ["query"],
       forPrograms: false,
       takes: WRITTEN_FILE,
       repeat: true,
@@ -161,24 +196,16 @@ export const OUTPUT = {
         "number of scans in a row without a reply after which a server counts as offline, or a " +
         "protocol is removed from the server's row",
     },
+    { ...TAG_OPTION, commands: ["scan", "watch", "crawl", "import", "campaign submit"] },
+    { ...KEEP_OPTION, commands: ["scan", "watch", "crawl", "campaign collect"] },
     {
-      name: "tag",
-      commands: ["scan", "watch", "crawl", "import", "campaign submit"],
-      takes: TAG,
-      repeat: true,
-      help: "add this tag to the servers that reply, or are imported, in the databases",
-    },
-    {
-      name: "keep",
-      commands: ["scan", "watch", "crawl", "campaign collect"],
-      takes: AGE,
-      help: "keep all observations up to this age, such as 90d, and only some of the older ones",
-    },
-    {
-      name: "text-index",
+      ...TEXT_INDEX_OPTION,
       commands: ["scan", "watch", "import", "copy", "prune", "campaign collect"],
-      help: "create an index in the databases for the command servers --text; see docs/database.md",
     },
+    { ...TAG_OPTION, commands: ["lan"], forPrograms: false },
+    { ...KEEP_OPTION, commands: ["lan"], forPrograms: false },
+    { ...TEXT_INDEX_OPTION, commands: ["lan"], forPrograms: false },
+    { ...PARTITION_OPTION, commands: ["lan"], forPrograms: false },
     {
       name: "observations",
       aliases: ["keep"],
@@ -206,9 +233,8 @@ export const OUTPUT = {
       help: "delete players' names that servers published before this age; 0: all",
     },
     {
-      name: "partition-by-month",
+      ...PARTITION_OPTION,
       commands: ["scan", "watch", "import", "copy", "campaign collect"],
-      help: "in a new PostgreSQL database, partition observations by month",
     },
     {
       name: "no-players",

@@ -223,3 +223,17 @@ Deno.test("a file that is not an outbox is refused and unchanged", async () => {
     assertEquals(Deno.readFileSync(path), bytes);
   });
 });
+
+Deno.test("a damaged file is an error that says so", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/outbox`;
+    const outbox = await open(path);
+    add(outbox, 1, 500);
+    await outbox.close();
+    const bytes = Deno.readFileSync(path);
+    for (const damaged of [bytes.slice().fill(0x5a, 4096, 8192), bytes.subarray(0, 9000)]) {
+      Deno.writeFileSync(path, damaged);
+      await assertRejects(() => open(path), Error, "database disk image is malformed");
+    }
+  });
+});

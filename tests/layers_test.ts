@@ -59,6 +59,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
   store: [
     "database",
     "rows",
+    "members",
     "events",
     "scans",
     "schema",

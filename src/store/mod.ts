@@ -21,10 +21,10 @@ export {
   readStore,
 } from "./open_store.ts";
 export {
+  packAbandonedScans,
   removeEvents,
   removePlayers,
   removeReplies,
-  removeStaleScanServers,
   type Removing,
 } from "./remove_old_rows.ts";
 export {
@@ -168,7 +168,8 @@ export {
   uptimePoints,
 } from "./uptime/uptime_queries.ts";
 export { type WatchSpan, writeSpans } from "./uptime/watch_spans.ts";
-export { writeImportedRecords } from "./writers/import_writer.ts";
+export { writeImportSummary } from "./writers/scan_events.ts";
+export { type ImportCounts, writeImportedRecords } from "./writers/import_writer.ts";
 export type { Coverage } from "./writers/missing_servers.ts";
 export { readOptOuts, writeOptOuts } from "./writers/opt_outs.ts";
 export { UnconfirmedEvents } from "./writers/poll_events.ts";

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { packMembers } from "./members/members.ts";
 import { DAY_MS } from "../core/quantities.ts";
 import { type Database, isInList, listValue, timeParameter } from "./database/database.ts";
 import { countPruned } from "./events/webhook_position.ts";
@@ -71,13 +72,13 @@ async function removeByServer(
 const GIVEN_UP_MS = 30 * DAY_MS;
 
 /**
- * Removes the rows of `scan_servers` of abandoned scans: those that are unfinished and have written
- * nothing for 30 days. If such a scan is resumed, its servers may get a second observation.
+ * Packs what abandoned scans saw of servers: those that are unfinished and have written nothing for 30
+ * days. If such a scan is resumed, its servers may get a second observation.
  *
  * @param now Unix milliseconds of the database's clock.
- * @returns The number of removed rows.
+ * @returns The number of packed rows.
  */
-export async function removeStaleScanServers(
+export async function packAbandonedScans(
   database: Database,
   now: number,
   { between, signal }: Removing,
@@ -87,24 +88,11 @@ export async function removeStaleScanServers(
       `${timeParameter(database)} and exists (select 1 from scan_servers e where e.scan = s.id)`,
     [now - GIVEN_UP_MS],
   );
-  const page = `select max(server) from (select server from scan_servers where scan = ? ` +
-    `order by server limit ${PAGE}) as page`;
-  let removed = 0;
+  let packed = 0;
   for (const { id } of scans) {
-    for (;;) {
-      if (signal?.aborted) return removed;
-      const count = await database.transaction(() =>
-        database.run(
-          `delete from scan_servers where scan = ? and server <= (${page})`,
-          [id, id],
-        )
-      );
-      if (count === 0) break;
-      removed += count;
-      await between();
-    }
+    packed += await packMembers(database, Number(id), between, signal);
   }
-  return removed;
+  return packed;
 }
 
 /** Events per transaction. */

@@ -8,6 +8,8 @@ import { InputError } from "../core/errors.ts";
 import { type Database, StoreError, timeParameter } from "./database/database.ts";
 import type { InterviewScope } from "./merging/kept_columns.ts";
 import { type Coverage, markMissing } from "./writers/missing_servers.ts";
+import { packMembers } from "./members/members.ts";
+import { writeMemberCounts } from "./writers/scan_events.ts";
 import { writeOptOutEvents } from "./writers/server_events.ts";
 import { writeOptOuts } from "./writers/opt_outs.ts";
 import { writeOnlyPart } from "./parts/scan_parts.ts";
@@ -179,18 +181,21 @@ export class Store implements AsyncDisposable {
    * @internal
    */
   async end(end: ScanEndRow): Promise<number> {
-    const { id, since, at, coverage, downAfter } = end;
+    const { id, since, at, downAfter } = end;
+    const coverage = coverageOf(end);
     return await this.#attempt(async () => {
-      const missing = coverage === undefined
-        ? 0
-        : await markMissing(this.database, { scanId: id, since, at, coverage, downAfter });
-      await this.database.transaction(() => this.#writeEnd(end));
+      const missing = coverage === undefined ? 0 : await markMissing(this.database, {
+        ...{ scanId: id, since, at, coverage, downAfter },
+        packetLoss: end.packetLoss,
+      });
+      const scan = await this.database.transaction(() => this.#writeEnd(end));
+      if (end.state === "finished") await packMembers(this.database, scan);
       await this.database.flush();
       return missing;
     });
   }
 
-  async #writeEnd(end: ScanEndRow): Promise<void> {
+  async #writeEnd(end: ScanEndRow): Promise<number> {
     const { database } = this;
     const { id, state, isComplete = false, optOuts = [], endsAt: _, rate: __, ...numbers } = end;
     const at = end.at + database.clockOffsetMs;
@@ -202,7 +207,8 @@ export class Store implements AsyncDisposable {
     }
     await writeNumbers(database, scan, { ...end, endsAt: undefined });
     await writeScanEnd(database, scan, { state, at });
-    if (state === "finished") await database.run("delete from scan_servers where scan = ?", [scan]);
+    if (state === "finished") await writeMemberCounts(database, scan, at);
+    return scan;
   }
 
   /** Closes the database. Further calls do nothing. */
@@ -215,6 +221,16 @@ export class Store implements AsyncDisposable {
   #attempt<T>(work: () => Promise<T>): Promise<T> {
     return withDatabaseErrors("write to", this.database, work);
   }
+}
+
+/** What a scan probed, without the addresses that opted out while it ran: they are not missing. */
+function coverageOf({ coverage, optOuts = [] }: ScanEndRow): Coverage | undefined {
+  if (coverage === undefined || optOuts.length === 0) return coverage;
+  const hasLeft = new Set(optOuts.map(({ address }) => address));
+  return {
+    ranges: coverage.ranges,
+    includes: (address, ...rest) => !hasLeft.has(address) && coverage.includes(address, ...rest),
+  };
 }
 
 /**

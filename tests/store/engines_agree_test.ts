@@ -32,6 +32,7 @@ async function contentOf(database: Database, table: string): Promise<Row[]> {
 
 const JSON_COLUMNS = new Set([
   "config",
+  "members",
   "protocols",
   "plugins",
   "flags",

@@ -42,14 +42,13 @@ const times = (events: readonly StoredEvent[]) => events.map(({ at }) => at);
 onEngines("events are read page by page, after a position, and of one server", async (db) => {
   assertEquals(await eventsAfter(db, BEFORE_EVENTS), []);
   const store = new Store(db, () => Promise.resolve());
-  await store.begin({ id: scanId(1), at: 1, config: "{}" });
   await store.write([record(1), record(2)]);
   await store.write([record(2, { seen_at: 2000, motd: "new" })]);
   await settled(db);
   const all = await eventsAfter(db, BEFORE_EVENTS);
   assertEquals(all.map(({ kind, server, at, scan_id }) => [kind, server, at, scan_id]), [
-    ["online", "127.0.0.1:1", 1000, scanId(1)],
-    ["online", "127.0.0.1:2", 1000, scanId(1)],
+    ["new", "127.0.0.1:1", 1000, scanId(1)],
+    ["new", "127.0.0.1:2", 1000, scanId(1)],
     ["changed", "127.0.0.1:2", 2000, scanId(1)],
   ]);
   const pages = [];

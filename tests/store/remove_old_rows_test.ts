@@ -3,9 +3,9 @@ import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/net/clock.ts";
 import { type Database, timeParameter } from "../../src/store/database/database.ts";
 import {
+  packAbandonedScans,
   removePlayers,
   removeReplies,
-  removeStaleScanServers,
 } from "../../src/store/remove_old_rows.ts";
 import { Store } from "../../src/store/store.ts";
 import { all, onEngines } from "./databases.ts";
@@ -38,7 +38,7 @@ const count = async (database: Database, table: string) =>
   Number((await all(database, `select count(*) as n from ${table}`))[0].n);
 
 onEngines(
-  "servers of scans that are unfinished and wrote nothing for 30 days are removed",
+  "servers of scans that are unfinished and wrote nothing for 30 days are packed",
   async (db) => {
     const store = new Store(db, () => Promise.resolve());
     for (const n of [1, 2, 3]) await store.begin({ id: scanId(n), at: 1000, config: "{}" });
@@ -49,17 +49,17 @@ onEngines(
     await db.run("update scans set heartbeat_at = null where id = ?", [3]); // started at 1000
     for (const scan of [1, 2, 3]) {
       await db.script(
-        `insert into scan_servers (scan, server) select ${scan}, n.id from ${NUMBERS} where n.id % ${scan} = 0`,
+        `insert into scan_servers (scan, server, what) select ${scan}, n.id, 1 from ${NUMBERS} where n.id % ${scan} = 0`,
       );
     }
     const left = async () =>
       (await all(db, "select scan, count(*) as n from scan_servers group by scan order by scan"))
         .map(({ scan, n }) => [scan, Number(n)]);
-    assertEquals(await removeStaleScanServers(db, now, removing(1)), 5000);
+    assertEquals(await packAbandonedScans(db, now, removing(1)), 5000);
     assertEquals((await left())[0], [1, SERVERS - 5000]);
-    assertEquals(await removeStaleScanServers(db, now, removing()), 5000 + Math.floor(SERVERS / 3));
+    assertEquals(await packAbandonedScans(db, now, removing()), 5000 + Math.floor(SERVERS / 3));
     assertEquals(await left(), [[2, SERVERS / 2]]);
-    assertEquals(await removeStaleScanServers(db, now, removing()), 0);
+    assertEquals(await packAbandonedScans(db, now, removing()), 0);
   },
 );
 

@@ -399,7 +399,7 @@ Deno.test("import and watch report a locked database in one line, and write all 
   const { message } = await assertRejects(write, StoreError);
   assertEquals(message, `Cannot write to "${path}": another program is writing to it`);
   other.exec("commit");
-  assertEquals(await write(), 1);
+  assertEquals(await write(), { changed: 1, new: 1, back: 0, lost: 0 });
 });
 
 Deno.test("the progress of a scan waits for its database, and is stored with the last numbers", async () => {

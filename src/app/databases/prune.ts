@@ -15,13 +15,13 @@ import {
   downsampleObservations,
   lastWatched,
   openExisting,
+  packAbandonedScans,
   periodStart,
   removeAllOrphanedIcons,
   removeEvents,
   removeHours,
   removePlayers,
   removeReplies,
-  removeStaleScanServers,
   type Removing,
   rollUp,
   sealHours,
@@ -60,8 +60,8 @@ export interface Pruned {
 const LATEST = Date.UTC(9999, 11, 31);
 
 /**
- * Prunes a database. Also computes uptime that is missing, and removes icons that no server has, and
- * the rows of `scan_servers` of abandoned scans.
+ * Prunes a database. Also computes uptime that is missing, removes icons that no server has,
+ * and packs what abandoned scans saw of servers.
  *
  * @param report Receives a line for each month whose space is freed later.
  * @param signal Ends it early.
@@ -119,7 +119,7 @@ async function pruneObservations(
 
 /** Removes rows that nothing refers to. Returns the number of icons. */
 async function removeStale(database: Database, now: number, removing: Removing): Promise<number> {
-  await removeStaleScanServers(database, now, removing);
+  await packAbandonedScans(database, now, removing);
   return await removeAllOrphanedIcons(database, removing.between, removing.signal);
 }
 

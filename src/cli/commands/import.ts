@@ -13,10 +13,12 @@ import {
   XmlError,
 } from "../../sinks/foreign/mod.ts";
 import {
+  type ImportCounts,
   openStore,
   type StoredRecord,
   withDatabaseErrors,
   writeImportedRecords,
+  writeImportSummary,
 } from "../../store/mod.ts";
 import { EXIT } from "../../app/mod.ts";
 import { connectionEnvironment, type OptionsOf } from "../../app/options/mod.ts";
@@ -71,12 +73,23 @@ export async function runImport(call: CommandCall): Promise<number> {
     database ??= stack.use(
       await openStore(location, connectionEnvironment(reportLine), tables),
     );
-  for (const [i, file] of files.entries()) {
-    const imported = await importFile(open, file, paths[i], { port, allProtocols, tag, columns });
-    if (json) await printResult("import", resultOf(imported));
-    else if (!quiet) importLines(imported).forEach(reportLine);
+  const total = { changed: 0, new: 0, back: 0, lost: 0 };
+  try {
+    for (const [i, path] of paths.entries()) {
+      const columnOptions = { port, allProtocols, tag, columns };
+      const imported = await importFile(open, files[i], path, columnOptions, total);
+      if (json) await printResult("import", resultOf(imported));
+      else if (!quiet) importLines(imported).forEach(reportLine);
+    }
+  } finally {
+    if (database !== undefined) await summarize(database, total);
   }
   return EXIT.done;
+}
+
+/** Stores the event that counts what all files have changed. */
+async function summarize(database: Database, total: ImportCounts): Promise<void> {
+  await withDatabaseErrors("write to", database, () => writeImportSummary(database, total));
 }
 
 /** Opens all files, before anything is written. */
@@ -132,10 +145,14 @@ class BatchWriter {
   changed = 0;
   #batch: StoredRecord[] = [];
 
-  /** @param open Opens the database; called once. */
+  /**
+   * @param open Opens the database; called once.
+   * @param total Counts of all files, to which those of this one are added.
+   */
   constructor(
     private readonly open: () => Promise<Database>,
     private readonly options: ImportOptions,
+    private readonly total: Total,
   ) {}
 
   /** Whether a batch waits to be written. */
@@ -158,14 +175,21 @@ class BatchWriter {
     const database = await this.open();
     const { allProtocols, tag, columns = [] } = this.options;
     const replacesNotes = columns.some(({ role }) => role === "notes");
-    this.changed += await withDatabaseErrors(
+    const counts = await withDatabaseErrors(
       "write to",
       database,
       () => writeImportedRecords(database, this.#batch, allProtocols, tag, replacesNotes),
     );
+    this.changed += counts.changed;
+    for (const name of ["changed", "new", "back", "lost"] as const) {
+      this.total[name] += counts[name];
+    }
     this.#batch = [];
   }
 }
+
+/** Counts of an import, which grow. */
+type Total = { -readonly [name in keyof ImportCounts]: ImportCounts[name] };
 
 /**
  * Imports a file.
@@ -178,8 +202,9 @@ async function importFile(
   file: ReadableStream<Uint8Array>,
   path: string,
   options: ImportOptions,
+  total: Total,
 ): Promise<ImportedFile> {
-  const writer = new BatchWriter(open, options);
+  const writer = new BatchWriter(open, options, total);
   const left = { columns: new Set<string>(), tags: 0 };
   const unread = await readServers(file, path, options, writer, left).catch(async (error) => {
     if (!(error instanceof XmlError)) throw error;

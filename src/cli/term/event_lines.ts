@@ -14,7 +14,7 @@ import {
   isWatcherEvent,
   type WatchEvent,
 } from "../../store/events/watch_event.ts";
-import { countOf, roughDuration } from "../../core/quantities.ts";
+import { countOf, roughDuration, withCommas } from "../../core/quantities.ts";
 
 /** Maximum width of a line, columns, and maximum length of a field, UTF-16 units. */
 const LONGEST = 300;
@@ -79,6 +79,15 @@ function storedText({ kind, data }: StoredEvent): string {
   if (kind === "online") {
     return typeof offlineMs === "number" ? `after ${roughDuration(offlineMs)}` : "new";
   }
+  if (kind === "new") return "found for the first time";
+  if (kind === "back" && typeof others.missing_ms === "number") {
+    return `after ${roughDuration(others.missing_ms)}`;
+  }
+  if (kind === "lost") return "no reply to a scan";
+  if (kind === "scan_summary") {
+    const count = (name: string) => Number(others[name]) || 0;
+    return summaryText({ new: count("new"), back: count("back"), lost: count("lost") });
+  }
   if (kind === "offline" && typeof misses === "number") return `${misses} without a reply in a row`;
   if (kind === "watcher_offline") {
     return others.reason === "no_route" ? "no route to servers" : "no server replies";
@@ -110,13 +119,24 @@ function field(text: string): string {
 /** What an event changes, in a few words. */
 function changeText(event: WatchEvent): string {
   switch (event.event) {
+    case "new":
+    case "back":
     case "online": {
       const { server: { name, version, players_online: online, players_max: max } } = event;
-      const back = event.offline_ms === null ? "" : ` after ${roughDuration(event.offline_ms)}`;
+      const ms = event.event === "new"
+        ? null
+        : event.event === "back"
+        ? event.missing_ms
+        : event.offline_ms;
+      const back = ms === null ? "" : ` after ${roughDuration(ms)}`;
       return `${online ?? "?"}/${max ?? "?"}  ${field(version ?? "?")}  ${
         field(name ?? "")
       }${back}`;
     }
+    case "lost":
+      return `no reply to a scan`;
+    case "scan_summary":
+      return summaryText(event);
     case "offline":
       return `no reply to ${countOf(event.misses, "poll")}`;
     case "players": {
@@ -137,6 +157,10 @@ function changeText(event: WatchEvent): string {
         Object.entries(event.changes).map(([column, values]) => `${column} ${change(values)}`)
           .join(", ");
   }
+}
+
+function summaryText({ new: fresh, back, lost }: Record<"new" | "back" | "lost", number>): string {
+  return `${withCommas(fresh)} new, ${withCommas(back)} back, ${withCommas(lost)} lost`;
 }
 
 function change([before, now]: ColumnChange): string {

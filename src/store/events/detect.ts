@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { HOUR_MS } from "../../core/quantities.ts";
 import type { ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type Database, isInList, listValue, type Row } from "../database/database.ts";
@@ -36,6 +37,11 @@ export interface Transition {
 export interface DetectionRules {
   /** Whether a change of only the players is an event. */
   readonly reportsPlayers: boolean;
+  /**
+   * For scans: a server that replies for the first time is `new`, and one that replies again after at
+   * least this time is `back`, milliseconds. Default: both are `online`, as in a watch.
+   */
+  readonly backAfterMs?: number;
   /** Every protocol of the program. */
   readonly allProtocols: readonly Protocol[];
 }
@@ -110,16 +116,32 @@ function offlineTime({ changedAt, state }: KnownServer, eventAt: number | undefi
   return eventAt !== undefined && eventAt >= (state?.repliedAt ?? 0) ? eventAt : changedAt;
 }
 
+/** A server that replies to a scan again is `back` if its last reply was so long ago, milliseconds. */
+export const BACK_AFTER_MS = HOUR_MS;
+
+/** For how long a server that replies again was missed, milliseconds; `undefined`: it was not missed. */
+export function missingMs(
+  { before, at }: Pick<Transition, "before" | "at">,
+): number | undefined {
+  const state = before?.state;
+  if (state === undefined || state.repliedAt === null) return undefined;
+  return state.online && state.missedScans === 0 ? undefined : Math.max(0, at - state.repliedAt);
+}
+
 function eventsOf(
   transition: Transition,
   row: Row | undefined,
   offlineEventAt: number | undefined,
-  { reportsPlayers, allProtocols }: DetectionRules,
+  { reportsPlayers, backAfterMs, allProtocols }: DetectionRules,
 ): EventBody[] {
   const { before, record, online, at } = transition;
   const [state, events] = [before?.state, [] as EventBody[]];
   const hasReplied = state !== undefined && state.repliedAt !== null;
-  if (online && !(hasReplied && state.online)) {
+  const missing_ms = missingMs(transition);
+  if (backAfterMs !== undefined && !hasReplied) events.push({ event: "new", server: record });
+  else if (backAfterMs !== undefined && missing_ms !== undefined && missing_ms >= backAfterMs) {
+    events.push({ event: "back", server: record, missing_ms });
+  } else if (online && !(hasReplied && state.online)) {
     const offline_ms = hasReplied ? Math.max(0, at - offlineTime(before!, offlineEventAt)) : null;
     events.push({ event: "online", server: record, offline_ms });
   }

@@ -5,7 +5,7 @@
  */
 import { parseJson } from "../../core/checked_values.ts";
 import { FIELDS, type ServerRecord } from "../../core/record.ts";
-import { type Database, isInList, listValue, type Row } from "../database/database.ts";
+import { type Database, isInList, listValue, type Row, type Value } from "../database/database.ts";
 import { canonicalHost } from "../rows/addresses.ts";
 import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../rows/stored_record.ts";
 import { type EventPosition, isFinal, positionOf } from "./event_feed.ts";
@@ -26,13 +26,13 @@ export interface SendableEvent {
   readonly size: number;
 }
 
-/** An event of a scan is sent only if a watch has observed the server in this time before, days. */
+/** Another event of a scan is sent only if a watch has observed the server in this time before, days. */
 const WATCHED_DAYS = 7;
 
 /**
- * SQL of the condition that a webhook gets an event: a watch has written it, or it is about a server
- * that a watch of the database has observed in the seven days before. The statement has the event as
- * `e`, and its scan as `w`.
+ * SQL of the condition that a webhook gets an event: a watch has written it, it is one of the events
+ * that only scans write, or it is about a server that a watch of the database has observed in the seven
+ * days before. The statement has the event as `e`, and its scan as `w`.
  */
 export function isSent({ engine }: Database): string {
   const since = engine === "postgres"
@@ -40,7 +40,8 @@ export function isSent({ engine }: Database): string {
     : `e.at - ${WATCHED_DAYS} * 86400000`;
   const isObserved = "exists (select 1 from observations o join scans c on c.id = o.scan " +
     `where o.server = e.server and o.at between ${since} and e.at and c.kind = 'watch')`;
-  return `case when w.kind = 'watch' then true else ${isObserved} end`;
+  const isOfScan = "e.kind in ('new', 'back', 'lost', 'scan_summary')";
+  return `case when w.kind = 'watch' or ${isOfScan} then true else ${isObserved} end`;
 }
 
 /**
@@ -62,7 +63,7 @@ export async function sendableEvents(
       "order by e.tx, e.seq limit ?",
     [tx, seq, limit],
   );
-  const came = rows.filter(({ kind, is_sent: sent }) => kind === "online" && sent === 1);
+  const came = rows.filter(({ kind, is_sent: sent }) => hasRecord(kind) && sent === 1);
   const records = await readRecords(database, came.map(({ server }) => Number(server)));
   return rows.map((row) => {
     const { kind, id } = row;
@@ -115,6 +116,11 @@ function sizeOf(row: Row): number {
   return Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
 }
 
+/** Whether events of a kind have the record of their server. */
+function hasRecord(kind: Value): boolean {
+  return kind === "online" || kind === "new" || kind === "back";
+}
+
 /** The event of a row; `undefined` if it is not sent, or its server was removed. */
 function eventOf(
   row: Row,
@@ -122,12 +128,12 @@ function eventOf(
   { clockOffsetMs }: Database,
 ): SendableEvent["event"] {
   const { id, kind, server, stored, address, port, hostname: requested_as, name } = row;
-  const isRemoved = server !== null && (stored === null || kind === "online" && !record);
+  const isRemoved = server !== null && (stored === null || hasRecord(kind) && !record);
   if (row.is_sent !== 1 || isRemoved) return undefined;
   const host = address === null ? null : canonicalHost(String(address));
   const at = Number(row.at) - clockOffsetMs;
   const base = { event: kind, at, host, port, requested_as, scan_id: row.uuid, id, name };
-  const came = kind === "online" && { server: record };
+  const came = hasRecord(kind) && { server: record };
   return validEvent({ ...base, ...came, ...dataOf(String(row.data)) }) ?? "damaged";
 }
 

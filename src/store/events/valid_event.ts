@@ -30,7 +30,7 @@ const isServer: Check = (value) =>
 const BASE: Readonly<Record<string, Check>> = {
   id: (value) => isText(value) && /^[\w:-]{1,64}$/.test(value as string),
   at: isTime,
-  scan_id: isText,
+  scan_id: orNull(isText),
 };
 
 const SERVER: Readonly<Record<string, Check>> = {
@@ -48,6 +48,9 @@ const WATCHER = { host: isNull, port: isNull, requested_as: isNull, name: isNull
 /** The members of each kind of event that sentences and templates use. */
 const KINDS: Readonly<Record<WatchEvent["event"], Readonly<Record<string, Check>>>> = {
   online: { server: isServer, offline_ms: orNull(isNumber) },
+  new: { server: isServer },
+  back: { server: isServer, missing_ms: isNumber },
+  lost: { replied_at: isTime },
   offline: { misses: isNumber, replied_at: orNull(isTime) },
   changed: {
     changes: (value) => isObject(value) && Object.values(value as object).every(isPair),
@@ -56,6 +59,7 @@ const KINDS: Readonly<Record<WatchEvent["event"], Readonly<Record<string, Check>
   players: { players_online: isPair, joined: orMissing(isTexts), left: orMissing(isTexts) },
   restarted: { guid: isPair },
   opted_out: {},
+  scan_summary: { new: isNumber, back: isNumber, lost: isNumber, told: isNumber },
   watcher_offline: { since: isTime, reason: isText },
   watcher_online: { offline_ms: isNumber },
 };
@@ -70,7 +74,7 @@ export function validEvent(value: unknown): WatchEvent | undefined {
   if (!isObject(value) || !isValid(value, BASE)) return undefined;
   const { event } = value as { readonly event: unknown };
   const isKnown = typeof event === "string" && Object.hasOwn(KINDS, event);
-  const subject = isKnown && event.startsWith("watcher_") ? WATCHER : SERVER;
+  const subject = isKnown && /^watcher_|^scan_/.test(event) ? WATCHER : SERVER;
   return isKnown && isValid(value, { ...subject, ...KINDS[event as WatchEvent["event"]] })
     ? value as WatchEvent
     : undefined;

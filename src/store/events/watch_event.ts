@@ -31,8 +31,9 @@ export interface WatchEventBase extends EventSubject {
 export type ColumnChange = readonly [before: unknown, now: unknown];
 
 /**
- * What happened, with a type in the member `event`. `limit_reached`: there are so many events of the
- * server with one of these columns, or of this kind, that no more of them are reported within an hour.
+ * What happened to a server, with a type in the member `event`. `limit_reached`: there are so many
+ * events of the server with one of these columns, or of this kind, that no more of them are reported
+ * within an hour.
  */
 export type EventBody =
   /**
@@ -43,6 +44,22 @@ export type EventBody =
     readonly event: "online";
     readonly server: ServerRecord;
     readonly offline_ms: number | null;
+  }
+  /** A scan has found a server that the database did not know, or that had never replied. */
+  | { readonly event: "new"; readonly server: ServerRecord }
+  /**
+   * The server replied to a scan again, `missing_ms` milliseconds after its last reply. Scans or polls
+   * have missed it since.
+   */
+  | { readonly event: "back"; readonly server: ServerRecord; readonly missing_ms: number }
+  /**
+   * A scan asked the server, which had replied before, and got no reply. `packet_loss`: the share of
+   * probes that the scan lost by its own estimate, 0 to 1; `null`: unknown.
+   */
+  | {
+    readonly event: "lost";
+    readonly replied_at: number;
+    readonly packet_loss: number | null;
   }
   /**
    * The server failed `misses` polls in a row. `replied_at`: last reply; `unresponsive_since`: the first
@@ -85,17 +102,31 @@ export type ServerEvent = WatchEventBase & EventBody;
  */
 export type OfflineReason = "no_route" | "no_reply";
 
-/** What happened to the watch itself, with a type in the member `event`. */
+/** What happened to the watch itself, or a scan as a whole, with a type in the member `event`. */
 export type WatcherEventBody =
   /** The watch reaches no server. `since`: its last reply, or its start, Unix milliseconds. */
   | { readonly event: "watcher_offline"; readonly since: number; readonly reason: OfflineReason }
   /** The watch reaches servers again. `offline_ms`: the time since `since` of `watcher_offline`. */
-  | { readonly event: "watcher_online"; readonly offline_ms: number };
+  | { readonly event: "watcher_online"; readonly offline_ms: number }
+  /**
+   * A scan has ended, and not all of its servers that are new, back or lost have events of their own:
+   * it was the first scan of the database, or there are too many of them. Also an import: `scan_id` is
+   * `null`.
+   */
+  | {
+    readonly event: "scan_summary";
+    readonly new: number;
+    readonly back: number;
+    readonly lost: number;
+    /** Number of events `new`, `back` and `lost` of this scan; 0 of an import. */
+    readonly told: number;
+  };
 
-/** An event of the watch itself. It is about no server. */
+/** An event of the watch itself, or of a scan as a whole. It is about no server. */
 export type WatcherEvent =
   & Readonly<Record<"host" | "port" | "requested_as" | "name", null>>
-  & Pick<WatchEventBase, "at" | "id" | "scan_id">
+  & Pick<WatchEventBase, "at" | "id">
+  & { readonly scan_id: string | null }
   & WatcherEventBody;
 
 /** An event of a watch. */
@@ -123,7 +154,7 @@ export function newWatcherEvent(
   return Object.assign({ event: body.event }, { at, id, ...subject }, body);
 }
 
-/** Whether an event is about the watch itself, and no server. */
+/** Whether an event is about the watch itself or a whole scan, and no server. */
 export function isWatcherEvent(event: WatchEvent): event is WatcherEvent {
   return event.host === null;
 }
@@ -136,10 +167,14 @@ export const EVENT_KINDS: readonly string[] = Object.keys(
   {
     online: true,
     offline: true,
+    new: true,
+    back: true,
+    lost: true,
     changed: true,
     players: true,
     restarted: true,
     opted_out: true,
+    scan_summary: true,
     watcher_offline: true,
     watcher_online: true,
   } satisfies Record<WatchEvent["event"], true>,

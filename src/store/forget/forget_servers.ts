@@ -16,6 +16,7 @@ import { isTimeIn, timeList } from "../uptime/rollup_hours.ts";
 import { TABLE_COLUMNS } from "../schema/table_columns.ts";
 import { hasTextIndex } from "../schema/text_index.ts";
 import { othersEnded } from "../database/other_transactions.ts";
+import { removeFromSets } from "../members/members.ts";
 import { readSalt, tombstone, tombstoneKeys } from "./tombstones.ts";
 import { removeAllOrphanedIcons } from "./orphaned_icons.ts";
 import { formatAddress, parseEndpoint } from "../../core/address.ts";
@@ -131,6 +132,7 @@ async function removePage(
   await database.run(`delete from server_state where ${isOfServer}`, [ids]);
   await database.run(`delete from servers where ${isOne}`, [ids]);
   for (const table of TABLES) await database.run(`delete from ${table} where ${isOfServer}`, [ids]);
+  await removeFromSets(database, servers.map(({ id }) => id));
   for (const { hours, starts } of periods) {
     await database.run(
       `delete from rollups where hours = ? and ${isTimeIn(database, "at")} ` +

@@ -6,6 +6,8 @@
 import { type Database, isInList, listValue } from "../database/database.ts";
 import { type Coverage, markMissing } from "../writers/missing_servers.ts";
 import { scanNumbers } from "../rows/scan_numbers.ts";
+import { packMembers } from "../members/members.ts";
+import { writeMemberCounts } from "../writers/scan_events.ts";
 import { writeScanEnd } from "../scans/scan_progress.ts";
 import { FINAL_STATES, type LockedScan, lockScan } from "./scan_parts.ts";
 
@@ -72,10 +74,10 @@ export async function finishScan(
     return isRunning && runs === begun.runs;
   };
   const missing = undecided.length === 0 ? 0 : await markMissing(database, {
-    ...{ scanId: id, since, at, downAfter, isCurrent },
+    ...{ scanId: id, since, at, downAfter, isCurrent, packetLoss: begun.packetLoss },
     coverage: coverage(undecided),
   });
-  return await database.transaction(async () => {
+  const finished = await database.transaction(async () => {
     if (!await isCurrent()) return undefined;
     const now = await readEnded(database, scan, begun);
     await database.run(
@@ -88,9 +90,11 @@ export async function finishScan(
     const state = now.isWhole ? "finished" : "interrupted";
     await writeScanEnd(database, scan, { state, at: at + database.clockOffsetMs });
     // A part that is retried goes on where it failed: the servers before that place have replied.
-    if (now.isWhole) await database.run("delete from scan_servers where scan = ?", [scan]);
-    return { state, missing };
+    if (now.isWhole) await writeMemberCounts(database, scan, at + database.clockOffsetMs);
+    return { state, missing } as const;
   });
+  if (finished?.state === "finished") await packMembers(database, scan);
+  return finished;
 }
 
 async function readEnded(

@@ -127,6 +127,8 @@ export interface LockedScan {
   /** Number of runs: one more after a part of an ended scan is retried. */
   readonly runs: number;
   readonly parts: number;
+  /** The estimated share of lost probes, 0 to 1; `undefined`: unknown. */
+  readonly packetLoss: number | undefined;
 }
 
 /**
@@ -135,12 +137,13 @@ export interface LockedScan {
  */
 export async function lockScan(database: Database, scan: number): Promise<LockedScan> {
   const lock = database.engine === "postgres" ? " for update" : "";
-  const sql = `select state, runs, parts from scans where id = ?${lock}`;
+  const sql = `select state, runs, parts, packet_loss from scans where id = ?${lock}`;
   const [row] = await database.rows(sql, [scan]);
   return {
     isRunning: row?.state === "running",
     runs: Number(row?.runs),
     parts: Number(row?.parts),
+    packetLoss: typeof row?.packet_loss === "number" ? row.packet_loss : undefined,
   };
 }
 

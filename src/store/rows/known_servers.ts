@@ -120,7 +120,8 @@ export async function repliedServers(
 ): Promise<Set<number>> {
   if (servers.length === 0) return new Set();
   const rows = await database.rows(
-    `select server from scan_servers where scan = ? and ${isInList(database, "server", "integer")}`,
+    "select server from scan_servers where scan = ? and what % 2 = 1 and " +
+      `${isInList(database, "server", "integer")}`,
     [scan, listValue(database, servers)],
   );
   return new Set(rows.map(({ server }) => Number(server)));

@@ -47,7 +47,8 @@ async function batchWithRow(
   const { condition, value } = hasAddressIn(database, hosts);
   const rows = await database.rows(
     `select s.address, s.port from servers s where ${condition} and ` +
-      "(exists (select 1 from scan_servers e where e.scan = ? and e.server = s.id) or " +
+      "(exists (select 1 from scan_servers e where e.scan = ? and e.server = s.id " +
+      "and e.what % 2 = 1) or " +
       "exists (select 1 from observations o where o.server = s.id and o.scan = ? and o.online))",
     [value, scan, scan],
   );

@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 16. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 17. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite
@@ -45,7 +45,9 @@ create table scans (
   rows_lost bigint not null default 0,    -- rows that could not be written
   rate integer,                           -- rate that --rate auto has found, packets a second; null: not searched
   rate_reason text,                       -- reason for the rate: loss, buffers, sender, limit, searching, unknown
-  counters jsonb                          -- losses by cause, and replies, as in status files; null: unknown
+  counters jsonb,                         -- losses by cause, and replies, as in status files; null: unknown
+  told integer not null default 0,        -- number of its events new, back and lost of single servers
+  members jsonb                           -- numbers of servers by kind, as in scan_sets; null: the scan has not ended
 );
 
 -- The parts of a campaign's scan of which workers have reported anything. A scan without a campaign has
@@ -84,12 +86,24 @@ create table scan_ranges (
   primary key (scan, excluded, first)
 ) without rowid;
 
--- Servers that replied to a scan that has not finished. Emptied when the scan finishes.
+-- What a scan that has not finished saw of servers. Packed into scan_sets when the scan finishes.
 create table scan_servers (
   scan integer not null,                  -- scans.id
   server integer not null,                -- servers.id
+  what integer not null,                  -- sum of: 1 found, 2 new, 4 back, 8 changed, 16 missed, 32 lost
   primary key (scan, server)
 ) without rowid;
+
+-- What a finished scan saw of servers. A server that is in no set of the scan was not asked by it.
+create table scan_sets (
+  scan integer not null,                  -- scans.id
+  kind text collate "C" not null,         -- found, new, back, changed, missed, lost
+  block integer not null,                 -- servers.id / 4096
+  servers bytea not null,                 -- the servers of the block: see docs/database.md
+  primary key (scan, kind, block)
+) without rowid;
+
+create index scan_sets_block on scan_sets (block);
 
 -- One row per server, with the values that rarely change. server_state has the others.
 create table servers (
@@ -224,7 +238,7 @@ postgres:   primary key (tx, seq),
   at timestamptz not null,                -- when the change was detected
   server integer,                         -- servers.id; null: the event is about no single server
   scan integer,                           -- scans.id of the scan or watch that detected it
-  kind text collate "C" not null,         -- online, offline, changed, restarted, opted_out, watcher_offline, watcher_online
+  kind text collate "C" not null,         -- online, offline, new, back, lost, changed, restarted, opted_out, scan_summary, watcher_offline, watcher_online
   data jsonb not null                     -- further values of the event: an object
 );
 

@@ -5,7 +5,8 @@
  */
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Database } from "../database/database.ts";
-import { writeServerEvents } from "./server_events.ts";
+import { BACK_AFTER_MS, missingMs } from "../events/detect.ts";
+import type { ChangeCounts } from "./scan_events.ts";
 import { withoutForgotten } from "../forget/tombstones.ts";
 import { type Identified, identified } from "../rows/identity.ts";
 import { readKnownServers } from "../rows/known_servers.ts";
@@ -13,7 +14,12 @@ import { observeReplies } from "./observation_rows.ts";
 import { addTags, writeNotes } from "../rows/server_tags.ts";
 import { scanNumbers } from "../rows/scan_numbers.ts";
 import type { StoredRecord } from "../rows/stored_record.ts";
-import { type ServerWrite, type WriteRules, writeServers } from "./write_servers.ts";
+import {
+  type ServerWrite,
+  type WriteRules,
+  writeServers,
+  type WrittenServer,
+} from "./write_servers.ts";
 
 /**
  * Writes imported records: of files, or of another database. A record that is older than the row in
@@ -24,7 +30,7 @@ import { type ServerWrite, type WriteRules, writeServers } from "./write_servers
  * @param tags Tags that all servers of the records get, besides those of their records. Default: none.
  * @param replacesNotes Whether notes of records replace those in the database. Default: only servers
  * without notes get them.
- * @returns The number of rows that were inserted or updated.
+ * @returns How many rows were inserted or updated, and how many servers are new, back or lost.
  */
 export async function writeImportedRecords(
   database: Database,
@@ -32,7 +38,7 @@ export async function writeImportedRecords(
   allProtocols: readonly Protocol[],
   tags: readonly string[] = [],
   replacesNotes = false,
-): Promise<number> {
+): Promise<ImportCounts> {
   const newest = [
     newestPerServer(records.filter(({ protocol }) => protocol !== "")),
     newestPerServer(records.filter(({ protocol }) => protocol === "")),
@@ -41,10 +47,16 @@ export async function writeImportedRecords(
     const [replied, endpoints] = await withoutForgotten(database, newest);
     const scans = await scanNumbers(database, replied.map(({ record }) => record.scan_id));
     const rules = { attempt, allProtocols, tags, replacesNotes };
-    const changed = await importServers(database, replied, scans, { ...rules, onlyNew: false });
-    return changed +
-      await importServers(database, endpoints, new Map(), { ...rules, onlyNew: true });
+    const counts = await importServers(database, replied, scans, { ...rules, onlyNew: false });
+    const others = await importServers(database, endpoints, new Map(), { ...rules, onlyNew: true });
+    return { ...counts, changed: counts.changed + others.changed };
   });
+}
+
+/** What an import has changed. */
+export interface ImportCounts extends ChangeCounts {
+  /** Number of rows that were inserted or updated. */
+  readonly changed: number;
 }
 
 /** How the records of a transaction are imported. */
@@ -61,7 +73,7 @@ async function importServers(
   records: readonly Identified<StoredRecord>[],
   scans: ReadonlyMap<string | null, number>,
   { onlyNew, attempt, allProtocols, tags = [], replacesNotes }: ImportRules,
-): Promise<number> {
+): Promise<ImportCounts> {
   const known = await readKnownServers(database, records.map(({ identity }) => identity.key), {
     attempt,
   });
@@ -96,10 +108,24 @@ async function importServers(
     notes ? [{ id: ids.get(identity.key)!, notes }] : []
   );
   await writeNotes(database, noted, replacesNotes);
-  await writeServerEvents(database, written);
   await observeReplies(database, written);
-  return written.filter(({ wins, before, write }) => wins || write.firstSeen < before!.firstSeen)
-    .length;
+  const isChanged = ({ wins, before, write }: WrittenServer) =>
+    wins || write.firstSeen < before!.firstSeen;
+  return { changed: written.filter(isChanged).length, ...countChanges(written) };
+}
+
+/** Counts servers as scans do, by the records that replaced their rows. */
+function countChanges(written: readonly WrittenServer[]): ChangeCounts {
+  const counts = { new: 0, back: 0, lost: 0 };
+  for (const { wins, before, write: { online, missedScans, probedAt: at } } of written) {
+    if (!wins) continue;
+    const isMissed = !online || missedScans > 0;
+    const missing = missingMs({ before, at });
+    if ((before?.state?.repliedAt ?? null) === null) counts.new++;
+    else if (isMissed && missing === undefined) counts.lost++;
+    else if (!isMissed && missing !== undefined && missing >= BACK_AFTER_MS) counts.back++;
+  }
+  return counts;
 }
 
 function newestPerServer(records: readonly StoredRecord[]): Identified<StoredRecord>[] {

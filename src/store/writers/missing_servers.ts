@@ -12,7 +12,9 @@ import {
   timeParameter,
   type Value,
 } from "../database/database.ts";
-import { type EventRow, writeEvents } from "../events/write_events.ts";
+import type { EventRow } from "../events/write_events.ts";
+import { hasSets, MEMBER_BITS, noteMembers } from "../members/members.ts";
+import { writeLimited } from "./scan_events.ts";
 import { addressColumn, addressValue } from "../rows/addresses.ts";
 import { observationValues, writeObservations } from "./observation_rows.ts";
 import { readTexts } from "../rows/json_cells.ts";
@@ -52,6 +54,8 @@ export interface FinishedScan {
   readonly coverage: Coverage;
   /** Number of scans in a row without a reply after which a server counts as offline. */
   readonly downAfter: number;
+  /** The share of probes that the scan lost by its own estimate, 0 to 1. Default: unknown. */
+  readonly packetLoss?: number;
   /**
    * Returns in each transaction whether the scan still is to count servers; if not, the rest is
    * omitted. Default: it is.
@@ -70,9 +74,10 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
   const numbers = await scanNumbers(database, [scan.scanId]);
   const number = numbers.get(scan.scanId);
   if (number === undefined) return 0; // the identity is not a UUID: the scan has no row
+  const packed = await hasSets(database, number);
   let [count, beatAt] = [0, database.now()];
   for (const range of queriedRanges(coverage.ranges)) {
-    for await (const page of readPages(database, range, number, scan)) {
+    for await (const page of readPages(database, range, number, packed ? scan.since : undefined)) {
       const missing = page.filter(({ address, port, protocols }) =>
         coverage.includes(
           parseAddress(String(address))!,
@@ -114,7 +119,10 @@ interface MissingServer extends UnansweredServer {
   readonly repliedAt: number | null;
 }
 
-/** Counts a failure for each server that was not probed since the scan began. Returns their number. */
+/**
+ * Notes which servers the scan missed, and counts a failure for each that was not probed since the scan
+ * began. Returns the number of failures.
+ */
 async function markRows(
   database: Database,
   scan: FinishedScan,
@@ -126,12 +134,28 @@ async function markRows(
   await writeUnanswered(database, missing);
   const offline = missing.filter(({ online, wasOnline }) => online !== wasOnline);
   await markChanged(database, offline.map(({ id }) => id));
-  await writeEvents(
-    database,
-    offline.map(({ id, at, missedScans, repliedAt }): EventRow => {
-      const data = { misses: missedScans, replied_at: repliedAt, unresponsive_since: null };
-      return { id: newEventId(at), at, server: id, scan: number, kind: "offline", data };
+  const lost = missing.filter(({ missedScans, repliedAt }) =>
+    missedScans === 1 && repliedAt !== null
+  );
+  const event = ({ id: server, at }: MissingServer, kind: string, data: EventRow["data"]) => (
+    { id: newEventId(at), at, server, scan: number, kind, data }
+  );
+  const packet_loss = scan.packetLoss ?? null;
+  await writeLimited(database, [
+    ...lost.map((one) => event(one, "lost", { replied_at: one.repliedAt, packet_loss })),
+    ...offline.map((one) => {
+      const { missedScans: misses, repliedAt: replied_at } = one;
+      return event(one, "offline", { misses, replied_at, unresponsive_since: null });
     }),
+  ]);
+  const isLost = new Set(lost.map(({ id }) => id));
+  await noteMembers(
+    database,
+    number,
+    candidates.map(({ id }) => Number(id)).map((server) => ({
+      server,
+      what: MEMBER_BITS.missed | (isLost.has(server) ? MEMBER_BITS.lost : 0),
+    })),
   );
   const rows = missing.map(({ id, at }) => observationValues({ server: id, at, scan: number }));
   await writeObservations(database, rows);
@@ -164,12 +188,17 @@ async function readMissing(
   });
 }
 
-/** Reads missing servers of a range page by page. Each page starts after the last row of the page before. */
+/**
+ * Reads missing servers of a range page by page. Each page starts after the last row of the page before.
+ *
+ * @param since If the scan's servers are packed already: when it began, Unix milliseconds. Servers that
+ * were probed since are left out.
+ */
 async function* readPages(
   database: Database,
   { start, end }: Coverage["ranges"][number],
   scan: number,
-  { since }: FinishedScan,
+  since: number | undefined,
 ): AsyncIterable<readonly Row[]> {
   const column = addressColumn(database);
   const isPostgres = database.engine === "postgres";
@@ -178,16 +207,17 @@ async function* readPages(
   const sql = `select s.id, s.address, s.port, s.protocols, s.${column} as first_key ` +
     "from servers s join server_state t on t.server = s.id " +
     `where (s.${column}, s.id) > (${at}, ${id}) and s.${column} <= ${at} ` +
-    `and (t.probed_at < ${time} or t.probed_at > ${now}) and not exists ` +
+    (since === undefined ? "" : `and (t.probed_at < ${time} or t.probed_at > ${now}) `) +
+    "and not exists " +
     "(select 1 from scan_servers e join servers o on o.id = e.server where e.scan = ? " +
-    `and o.${column} = s.${column} and o.port = s.port) ` +
+    `and e.what % 2 = 1 and o.${column} = s.${column} and o.port = s.port) ` +
     `order by s.${column}, s.id limit ${PAGE}`;
   const last = typeof end === "number" ? end - 1 : end - 1n;
-  const began = since + database.clockOffsetMs;
   let cursor: Value[] = [addressValue(database, start), 0];
   for (;;) {
     const bounds = [...cursor, addressValue(database, last)];
-    const page = await database.rows(sql, [...bounds, began, database.now(), scan]);
+    const times = since === undefined ? [] : [since + database.clockOffsetMs, database.now()];
+    const page = await database.rows(sql, [...bounds, ...times, scan]);
     if (page.length === 0) return;
     yield page;
     const { first_key: key, id: lastId } = page[page.length - 1];

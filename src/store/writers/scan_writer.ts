@@ -6,14 +6,24 @@
 import { ATTACHMENTS, type ServerRecord } from "../../core/record.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
-import { type Database, listValue } from "../database/database.ts";
-import { writeServerEvents } from "./server_events.ts";
+import type { Database } from "../database/database.ts";
+import { BACK_AFTER_MS } from "../events/detect.ts";
+import { MEMBER_BITS, noteMembers } from "../members/members.ts";
+import { writeScanEvents } from "./scan_events.ts";
 import { type InterviewScope, withKeptColumns } from "../merging/kept_columns.ts";
 import { byAddress, type Identified, type ServerIdentity } from "../rows/identity.ts";
 import { matchServers } from "./matched_servers.ts";
 import { observeReplies } from "./observation_rows.ts";
+import type { EventBody } from "../events/watch_event.ts";
 import { type ServerWrite, writeServers, type WrittenServer } from "./write_servers.ts";
 
+/** What the events of a server say that a scan saw of it. */
+const EVENT_BITS: Readonly<Partial<Record<EventBody["event"], number>>> = {
+  new: MEMBER_BITS.new,
+  back: MEMBER_BITS.back,
+  changed: MEMBER_BITS.changed,
+  restarted: MEMBER_BITS.changed,
+};
 /** Records per transaction. SQLite blocks the thread during the statements of one transaction. */
 const BATCH = 1000;
 
@@ -56,11 +66,12 @@ export async function writeRecordBatch(
     replacesSameTime: true,
     reportsNew: true,
     reportsPlayers: false,
+    backAfterMs: BACK_AFTER_MS,
     allProtocols: scope?.allProtocols ?? PROTOCOLS,
     tags: scope?.tags,
   };
   const written = await writeServers(database, writes, known, rules);
-  await writeServerEvents(database, written);
+  await writeScanEvents(database, written);
   const isFirst = ({ id, write: { scan } }: WrittenServer) =>
     scan === null || !replied.get(scan)!.has(id);
   await observeReplies(database, written.filter((one) => isFirst(one) || isChanged(one)));
@@ -129,14 +140,6 @@ function endpointText(identity: ServerIdentity): string {
   return byAddress(identity).key;
 }
 
-/** Inserts servers that replied to a scan: a list of `servers.id`. */
-const INSERT_SCAN_SERVERS = {
-  sqlite: "insert into scan_servers (scan, server) select ?, value from json_each(?) where true " +
-    "on conflict (scan, server) do nothing",
-  postgres: "insert into scan_servers (scan, server) " +
-    "select ?::integer, unnest(?::integer[]) on conflict (scan, server) do nothing",
-};
-
 /** Writes which servers replied to scans, in the order of the scans and of the servers. */
 export async function writeScanServers(
   database: Database,
@@ -145,8 +148,15 @@ export async function writeScanServers(
   const byScan = Map.groupBy(written, ({ write: { scan } }) => scan);
   const scans = [...byScan.keys()].filter((scan) => scan !== null).sort((a, b) => a - b);
   for (const scan of scans) {
-    const ids = byScan.get(scan)!.map(({ id }) => id).sort((a, b) => a - b);
-    const sql = INSERT_SCAN_SERVERS[database.engine];
-    await database.run(sql, [scan, listValue(database, ids)]);
+    const members = byScan.get(scan)!.map((one) => ({ server: one.id, what: seenOf(one) }));
+    await noteMembers(database, scan, members);
   }
+}
+
+/** What a scan saw of a server that replied: bits of `MEMBER_BITS`. */
+function seenOf({ events }: WrittenServer): number {
+  return events.reduce<number>(
+    (bits, { event }) => bits | (EVENT_BITS[event] ?? 0),
+    MEMBER_BITS.found,
+  );
 }

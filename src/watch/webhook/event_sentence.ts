@@ -4,13 +4,13 @@
  *
  * @module
  */
+import type { ServerRecord } from "../../core/record.ts";
 import { countOf, roughDuration, withCommas } from "../../core/quantities.ts";
 import { serverId } from "../../core/record.ts";
 import { cutText, plainText } from "../../core/text.ts";
 import {
   type ColumnChange,
   isWatcherEvent,
-  type ServerEvent,
   type WatchEvent,
 } from "../../store/events/watch_event.ts";
 
@@ -55,8 +55,9 @@ export function endpointOf(event: WatchEvent, escape: Escape): string {
   return tidy(endpoint, 260, escape);
 }
 
-/** The server's name; without one, its host and port. `The watch` for events of the watch itself. */
+/** The server's name; without one, its host and port. `The watch`, `A scan` or `An import` for theirs. */
 export function serverOf(event: WatchEvent, escape: Escape): string {
+  if (event.event === "scan_summary") return event.scan_id === null ? "An import" : "A scan";
   if (isWatcherEvent(event)) return "The watch";
   return nameOf(event, escape) ?? endpointOf(event, escape);
 }
@@ -72,8 +73,26 @@ export function eventSentence(event: WatchEvent, escape: Escape): string {
 /** What changed: the end of the sentence. */
 export function changeOf(event: WatchEvent, escape: Escape): string {
   switch (event.event) {
-    case "online":
-      return onlineText(event, escape);
+    case "online": {
+      const { offline_ms: offlineMs } = event;
+      const again = offlineMs === null ? "" : ` again after ${roughDuration(offlineMs)}`;
+      return `is online${again}${serverText(event.server, escape)}`;
+    }
+    case "new":
+      return `is new${serverText(event.server, escape)}`;
+    case "back":
+      return `is back after ${roughDuration(event.missing_ms)}${serverText(event.server, escape)}`;
+    case "lost": {
+      const { packet_loss: loss, replied_at: seen, at } = event;
+      const lost = loss === null
+        ? ""
+        : `; the scan lost about ${(100 * loss).toFixed(1)} % of its probes`;
+      return `did not reply to a scan, last reply ${timeText(seen, at)}${lost}`;
+    }
+    case "scan_summary":
+      return `found ${countOf(event.new, "new server")} and ${
+        countOf(event.back, "server")
+      } again, and missed ${countOf(event.lost, "server")} that had replied before`;
     case "offline": {
       const { replied_at: seen, at } = event;
       return `is offline, ${seen === null ? "no reply yet" : `last reply ${timeText(seen, at)}`}`;
@@ -100,16 +119,13 @@ export function changeOf(event: WatchEvent, escape: Escape): string {
   }
 }
 
-function onlineText(
-  { server, offline_ms: offlineMs }: ServerEvent & { readonly event: "online" },
-  escape: Escape,
-): string {
+/** The players and the version of a server that replied. */
+function serverText(server: ServerRecord, escape: Escape): string {
   const { players_online: online, players_max: max, version } = server;
-  const again = offlineMs === null ? "" : ` again after ${roughDuration(offlineMs)}`;
   const slots = max === null ? "" : ` of ${withCommas(max)}`;
   const players = online === null ? "" : `, ${withCommas(online)}${slots} players`;
   const shown = version === null ? "" : `, version ${tidy(version, LONGEST_VALUE, escape)}`;
-  return `is online${again}${players}${shown}`;
+  return `${players}${shown}`;
 }
 
 function changedText(changes: Readonly<Record<string, ColumnChange>>, escape: Escape): string {
@@ -148,7 +164,7 @@ function timeText(time: number, eventAt: number): string {
 
 /** The player count of an event; empty for events without one. */
 export function playersOf(event: WatchEvent): string {
-  const players = event.event === "online"
+  const players = "server" in event
     ? event.server.players_online
     : event.event === "players"
     ? event.players_online[1]

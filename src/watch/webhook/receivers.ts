@@ -153,10 +153,14 @@ const TOPIC = /^\/([-\w]{1,64})\/?$/;
 const NTFY_EVENTS: Readonly<Record<WatchEvent["event"], readonly [tag: string, number]>> = {
   online: ["green_circle", 3],
   offline: ["red_circle", 4],
+  new: ["new", 3],
+  back: ["green_circle", 3],
+  lost: ["mag", 3],
   changed: ["pencil2", 3],
   players: ["busts_in_silhouette", 2],
   restarted: ["arrows_counterclockwise", 3],
   opted_out: ["no_entry_sign", 3],
+  scan_summary: ["bar_chart", 3],
   watcher_offline: ["warning", 4],
   watcher_online: ["white_check_mark", 3],
 };

@@ -14,10 +14,14 @@ import { Age, MotdText, safeText, visibleName } from "./texts.tsx";
 const KINDS: Readonly<Record<string, readonly [title: string, badge: string]>> = {
   online: ["online", "good"],
   offline: ["offline", "bad"],
+  new: ["new", "good"],
+  back: ["back", "good"],
+  lost: ["lost", "warn"],
   changed: ["changed", ""],
   players: ["players", ""],
   restarted: ["restarted", "warn"],
   opted_out: ["opted out", "warn"],
+  scan_summary: ["scan", ""],
   watcher_offline: ["watch offline", "bad"],
   watcher_online: ["watch online", "good"],
 };
@@ -99,6 +103,21 @@ function Change({ event: { kind, data }, withNames }: { event: StoredEvent; with
       return typeof values.offline_ms === "number"
         ? <span>{`after ${durationText(values.offline_ms)} offline`}</span>
         : <span>for the first time</span>;
+    case "new":
+      return <span>found for the first time</span>;
+    case "back":
+      return typeof values.missing_ms === "number"
+        ? <span>{`after ${durationText(values.missing_ms)} without a reply`}</span>
+        : <span>replies again</span>;
+    case "lost":
+      return <span>no reply to a scan</span>;
+    case "scan_summary":
+      return (
+        <span>
+          {(["new", "back", "lost"] as const)
+            .map((name) => `${countText(Number(values[name]) || 0)} ${name}`).join(", ")}
+        </span>
+      );
     case "offline":
       return <span>{`no reply to ${Number(values.misses)} polls in a row`}</span>;
     case "players":

@@ -91,7 +91,9 @@ export async function readFinds(
     [
       "select s.id from servers s order by s.first_seen desc, s.id desc",
       "select s.id from servers s order by s.changed_at desc, s.id desc",
-      `select p.server as id from scan_servers p where p.scan = ${Number(row.id)} ` +
+      `select p.server as id from scan_servers p where p.scan = ${
+        Number(row.id)
+      } and p.what % 2 = 1 ` +
       "order by p.server desc",
     ].map((sql) => `select * from (${sql} limit ${RECENT}) r`).join(" union ") + ") n)";
   const found = await database.rows(

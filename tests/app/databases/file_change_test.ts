@@ -45,7 +45,7 @@ for (
         permissions: [`--allow-read=${folder}`, `--allow-write=${folder}`, "--allow-env"],
       });
       const printed = new PrintedText(child, child.stdout);
-      await printed.until("online");
+      await printed.until("found for the first time");
       await change(path);
       await printed.rest();
       const [{ code }, stderr] = await Promise.all([

@@ -32,8 +32,8 @@ Deno.test("history --events shows, selects and follows the events of a database"
     };
     assertEquals(await shown(), [
       "1970-01-01 00:00:03  changed    127.0.0.1:1            motd one -> two␛[2J",
-      "1970-01-01 00:00:02  online     127.0.0.1:2            new",
-      "1970-01-01 00:00:01  online     127.0.0.1:1            new",
+      "1970-01-01 00:00:02  new        127.0.0.1:2            found for the first time",
+      "1970-01-01 00:00:01  new        127.0.0.1:1            found for the first time",
     ]);
     const hint = async (...args: string[]) =>
       (await run(["history", path, "--events", ...args], { permissions })).stderr.trim();
@@ -109,7 +109,7 @@ Deno.test("events of a machine whose clock is slow are followed without repetiti
     await printed.rest();
     await Promise.all([child.stderr.cancel(), child.status]);
     const kinds = printed.text.trimEnd().split("\n").map((line) => line.split(/\s+/)[2]);
-    assertEquals(kinds, ["online", "second", "third", "fourth"]); // the order of transactions
+    assertEquals(kinds, ["new", "second", "third", "fourth"]); // the order of transactions
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -61,9 +61,9 @@ onEngines("events name their servers, and are selected by them", async (db) => {
       .map(({ server, server_id: id, name, kind }) => [server, id, name, kind]);
   assertEquals(await read([one]), [
     ["127.0.0.1:1", one, "one", "changed"],
-    ["127.0.0.1:1", one, "one", "online"],
+    ["127.0.0.1:1", one, "one", "new"],
   ]);
-  assertEquals(await read([two]), [["127.0.0.1:2", two, null, "online"]]);
+  assertEquals(await read([two]), [["127.0.0.1:2", two, null, "new"]]);
   assertEquals((await read([one, two])).length, 3);
   assertEquals((await read()).length, 4);
   assertEquals(await read([]), []);

@@ -60,7 +60,7 @@ onEngines(
     const [{ first_seen }] = await all(database, "select first_seen from servers");
     assertEquals(Number(first_seen), 1_700_000_000_000 + HOUR);
     const events = await all(database, "select kind, data from events order by at, kind desc");
-    assertEquals(events.map(({ kind }) => kind), ["online", "changed", "restarted", "changed"]);
+    assertEquals(events.map(({ kind }) => kind), ["new", "changed", "restarted", "changed"]);
     assertEquals(JSON.parse(String(events[1].data)).changes, {
       protocol: ["raknet", "courier"],
       protocols: [["raknet", "query"], ["courier"]],

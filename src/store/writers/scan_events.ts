@@ -1,0 +1,117 @@
+/**
+ * The events of scans. Of servers that are new, back or lost, a scan has at most
+ * {@linkcode MAX_TOLD} events, and the first scan of a database none: at its end, one event counts them.
+ *
+ * @module
+ */
+import { type Database, isInList, listValue } from "../database/database.ts";
+import { type EventRow, writeEvents } from "../events/write_events.ts";
+import { countMembers, type MemberCounts } from "../members/members.ts";
+import { newEventId } from "../rows/uuid.ts";
+import { storableJson } from "../rows/stored_values.ts";
+import { eventData } from "./server_events.ts";
+import type { WrittenServer } from "./write_servers.ts";
+
+/** Maximum number of events `new`, `back` and `lost` of a scan. */
+export const MAX_TOLD = 100;
+
+/** The kinds of events whose number is limited. */
+const LIMITED: readonly string[] = ["new", "back", "lost"];
+
+/** Stores the events of servers that scans have written. The caller has begun a transaction. */
+export async function writeScanEvents(
+  database: Database,
+  written: readonly WrittenServer[],
+): Promise<void> {
+  const rows = written.flatMap(({ id: server, events, write: { scan, probedAt: at } }) =>
+    events.filter(({ event }) => event !== "players").map((body): EventRow => (
+      { id: newEventId(at), at, server, scan, kind: body.event, data: eventData(body) }
+    ))
+  );
+  await writeLimited(database, rows);
+}
+
+/** Stores events of scans, without those of {@linkcode LIMITED} kinds that are too many. */
+export async function writeLimited(database: Database, events: readonly EventRow[]): Promise<void> {
+  const isLimited = ({ kind }: EventRow) => LIMITED.includes(kind);
+  const scans = [...new Set(events.filter(isLimited).map(({ scan }) => scan))]
+    .filter((scan) => scan !== null);
+  const left = await readLeft(database, scans);
+  const told = new Map<number, number>();
+  const kept = events.filter((event) => {
+    if (!isLimited(event) || event.scan === null) return true;
+    const count = (told.get(event.scan) ?? 0) + 1;
+    if (count > (left.get(event.scan) ?? 0)) return false;
+    told.set(event.scan, count);
+    return true;
+  });
+  await writeEvents(database, kept);
+  for (const [scan, count] of [...told].sort(([a], [b]) => a - b)) {
+    await database.run("update scans set told = told + ? where id = ?", [count, scan]);
+  }
+}
+
+/** How many more limited events scans may have: none in the first scan of a database. */
+async function readLeft(
+  database: Database,
+  scans: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  if (scans.length === 0) return new Map();
+  const lock = database.engine === "postgres" ? " order by c.id for update" : "";
+  const rows = await database.rows(
+    "select c.id, c.told, c.started_at is null or " +
+      "exists (select 1 from servers s where s.first_seen < c.started_at) as is_later " +
+      `from scans c where ${isInList(database, "c.id", "integer")}${lock}`,
+    [listValue(database, scans)],
+  );
+  return new Map(rows.map(({ id, told, is_later: isLater }) => [
+    Number(id),
+    isLater === 1 ? MAX_TOLD - Number(told) : 0,
+  ]));
+}
+
+/**
+ * Stores the numbers of servers that a scan found, missed and so on, and one event if not all of its
+ * servers that are new, back or lost have an event. The caller has begun the transaction that ends the
+ * scan.
+ *
+ * @param at When the scan ended, Unix milliseconds of the database's clock.
+ */
+export async function writeMemberCounts(
+  database: Database,
+  scan: number,
+  at: number,
+): Promise<MemberCounts> {
+  const counts = await countMembers(database, scan);
+  await database.run("update scans set members = ? where id = ?", [storableJson(counts), scan]);
+  const [{ told }] = await database.rows("select told from scans where id = ?", [scan]);
+  const { new: fresh, back, lost } = counts;
+  if (fresh + back + lost > Number(told)) {
+    await writeSummary(database, { new: fresh, back, lost, told: Number(told) }, scan, at);
+  }
+  return counts;
+}
+
+/** Numbers of servers of a scan or an import that are new, back or lost. */
+export type ChangeCounts = Pick<MemberCounts, "new" | "back" | "lost">;
+
+/**
+ * Stores the event of an import, if any of its servers is new, back or lost: no server has an event of
+ * its own.
+ */
+export async function writeImportSummary(database: Database, counts: ChangeCounts): Promise<void> {
+  const { new: fresh, back, lost } = counts;
+  if (fresh + back + lost === 0) return;
+  const data = { new: fresh, back, lost, told: 0 };
+  await database.transaction(() => writeSummary(database, data, null, database.now()));
+}
+
+async function writeSummary(
+  database: Database,
+  data: ChangeCounts & { readonly told: number },
+  scan: number | null,
+  at: number,
+): Promise<void> {
+  const row = { id: newEventId(at), at, server: null, scan, kind: "scan_summary", data };
+  await writeEvents(database, [row]);
+}

@@ -108,6 +108,25 @@ Deno.test("a scan writes the same rows to a database and a file; a server that s
       assertEquals([online, missed], [!twice, twice ? 2 : 1], host);
       assertEquals(motd, stored.find((row) => row.host === host)!.motd);
     }
+
+    const known = await run(["scan", "--rescan", list, ...QUICK, "-q", "-o", list]);
+    assertEquals([known.code, known.stderr], [0, ""]);
+    await using database = openSqlite(list, { readOnly: true });
+    const inPart = now.filter(({ missed_scans: missed }) => missed === 2).length;
+    const scans = await all(database, "select members from scans order by id");
+    const none = { found: 0, new: 0, back: 0, changed: 0, missed: 0, lost: 0 };
+    const counts = scans.map(({ members }) => JSON.parse(String(members)));
+    assertEquals(counts, [
+      { ...none, found: 30, new: 30 },
+      { ...none, missed: 30, lost: 30 },
+      { ...none, missed: inPart }, // the others were not asked
+      { ...none, missed: 30 },
+    ]);
+    const events = await all(
+      database,
+      "select kind, count(*) as n from events where kind <> 'offline' group by kind order by kind",
+    );
+    assertEquals(events, [{ kind: "lost", n: 30 }, { kind: "scan_summary", n: 1 }]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

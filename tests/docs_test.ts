@@ -263,7 +263,7 @@ Deno.test("deno task test runs every test file", async () => {
   const words = ["pure", "rest", "sockets"].flatMap((group) =>
     TASKS[`test:${group}`].command.split(" ")
   );
-  const files = await testFiles("tests/");
+  const files = (await filesIn("tests/")).filter((path) => path.endsWith("_test.ts"));
   assert(files.length > 300, `${files.length} files`);
   for (const path of files) {
     const isListed = words.some((word) => path === word || path.startsWith(`${word}/`));
@@ -271,17 +271,44 @@ Deno.test("deno task test runs every test file", async () => {
   }
 });
 
-/** The paths of the test files below a folder. */
-async function testFiles(folder: string): Promise<string[]> {
+/** Folders that git ignores, and its own. */
+const IGNORED = [
+  ".git/",
+  ...(await Deno.readTextFile(new URL("../.gitignore", import.meta.url)))
+    .split("\n").filter((line) => /^\/.*\/$/.test(line)).map((line) => line.slice(1)),
+];
+
+/** The paths of the files below a folder that git does not ignore. */
+async function filesIn(folder: string): Promise<string[]> {
   const found: string[] = [];
   for await (
     const { name, isDirectory } of Deno.readDir(new URL(`../${folder}`, import.meta.url))
   ) {
-    if (isDirectory) found.push(...await testFiles(`${folder}${name}/`));
-    else if (name.endsWith("_test.ts")) found.push(folder + name);
+    const path = folder + name;
+    if (!isDirectory) found.push(path);
+    else if (name !== "node_modules" && !IGNORED.includes(`${path}/`)) {
+      found.push(...await filesIn(`${path}/`));
+    }
   }
   return found;
 }
+
+/** The first mark of a merge conflict in a text; a formatter makes a row of a table from one. */
+function conflictIn(text: string): string | undefined {
+  return /^(?:<{7} .*|>{7} .*|={7}|\| ={7} +\|.*)$/m.exec(text)?.[0];
+}
+
+Deno.test("no file contains marks of a merge conflict", async () => {
+  const files = await filesIn("");
+  assert(files.length > 1000, `${files.length} files`);
+  for (const path of files) {
+    const text = await Deno.readTextFile(new URL(`../${path}`, import.meta.url));
+    assertEquals(conflictIn(text), undefined, path);
+  }
+  for (const mark of ["<".repeat(7) + " HEAD", "=".repeat(7), `| ${"=".repeat(7)} |   |`]) {
+    assertEquals(conflictIn(`a\n${mark}\nb\n`), mark);
+  }
+});
 
 Deno.test("docs/operators.md names the default limits of a scan", () => {
   const guide = textOf("docs/operators.md");

@@ -35,6 +35,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     "http",
     "network",
     "engines",
+    "webhooks",
     "databases",
     "metrics",
     "targets",

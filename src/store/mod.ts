@@ -69,6 +69,7 @@ export {
   type HeldPosition,
   LEASE_MS,
   MAX_COUNT,
+  newestEnd,
   type WebhookKey,
   WebhookPosition,
 } from "./events/webhook_position.ts";

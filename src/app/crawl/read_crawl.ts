@@ -12,7 +12,7 @@ import { watchMetricsSettings } from "../metrics/watch_metrics_settings.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { readOptions } from "../options/read_options.ts";
-import { readWebhook } from "../watch/watch_webhook.ts";
+import { readWebhook } from "../webhooks/open_webhook.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import type { ScanContext } from "../scan/read_scan.ts";
 import { withKeptContact } from "../targets/kept_contact.ts";

@@ -19,6 +19,8 @@ import { runPreparedWatch, type WatchResult } from "../watch/run_watch.ts";
 import { writeCrawlFile } from "./crawl_file.ts";
 import { DiscoveryRounds } from "./discovery_rounds.ts";
 import { prepareRound } from "./discovery_scan.ts";
+import { RoundEvents } from "./round_events.ts";
+import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import type { PreparedCrawl } from "./prepare_crawl.ts";
 import { formatHost } from "../../core/address.ts";
 import type { ServerRecord } from "../../core/record.ts";
@@ -68,6 +70,7 @@ export async function runPreparedCrawl(
     }
   };
   const throttle = limits && throttleOf(limits);
+  await using events = limits && await openEvents(crawl);
   let controls: ScanControls | undefined;
   const rounds = new DiscoveryRounds({
     ...{ recentYield, clock, signal, minProbes: perDay * PASS_SHARE, onPass: save },
@@ -81,10 +84,13 @@ export async function runPreparedCrawl(
       const known = scan.adaptive?.known.length ?? 0;
       const { end } = await runPreparedScan(scan, writes, {
         ...{ signal, throttle, onStart },
-        countsMissing: false, // polls decide which servers are offline: they notice an outage here
+        isBesidePolls: true, // polls notice an outage here
         beforePass: (pass) =>
           beforePass({ ...pass, known, found: found.count, hasReplies: found.hasReplies }),
-        begin: () => [found],
+        begin: ({ state: { scanId } }) => {
+          events?.scans.add(scanId);
+          return [found];
+        },
       });
       controls = undefined;
       if (end.error !== undefined) throw end.error;
@@ -109,6 +115,20 @@ export async function runPreparedCrawl(
     await rounds.end();
     await save();
   }
+}
+
+/** Begins to report the events of discovery as the events of polls that a database has. */
+async function openEvents(
+  { polls: { databases, network: { clock } }, options, context: { warn } }: PreparedCrawl,
+): Promise<RoundEvents | undefined> {
+  const database = await databases.openFirstAgain();
+  return database && await RoundEvents.open({
+    database,
+    clock,
+    shown: (record) => options.names ? record : withoutPlayers(record, options.allProtocols),
+    onEvent: (event) => databases.onEvent(event, true),
+    report: (line) => warn(`blocksweep: ${line}`),
+  });
 }
 
 /**

@@ -9,7 +9,7 @@ import { isWatcherEvent, type WatchEvent } from "../../store/events/watch_event.
 import { type IdentifyingFields, identityOf, tombstoneKeys } from "../../store/mod.ts";
 import { EventOutbox } from "../../watch/mod.ts";
 import { userPath } from "../environment.ts";
-import { usualOutbox } from "../watch/watch_webhook.ts";
+import { usualOutbox } from "../webhooks/open_webhook.ts";
 
 /** A file with lines or events of forgotten servers. */
 export interface ForgottenInFile {

@@ -17,6 +17,12 @@ import { outputPaths, type OutputPlan } from "../outputs/plan_outputs.ts";
 import type { ScanDatabases } from "../scan/scan_databases.ts";
 import { DEFAULTS } from "../settings/defaults.ts";
 import { newScanId } from "../system_random.ts";
+import type { WebhookSetup } from "../webhooks/open_webhook.ts";
+import {
+  closeLoadedWebhook,
+  loadScanWebhook,
+  openLoadedWebhook,
+} from "../webhooks/load_scan_webhook.ts";
 import {
   discoverServers,
   type PreparedDiscovery,
@@ -32,26 +38,32 @@ export interface LanWrites {
   /** The folder of the first of these files gets the spill files. */
   readonly files: readonly string[];
   readonly append: boolean;
+  /** The webhook, with its secrets; `undefined`: there is none. */
+  readonly webhook: WebhookSetup | undefined;
 }
 
 /**
  * Where a discovery writes, by its options.
  *
- * @throws InputError for a URL of a database that cannot be read.
+ * @param warn Receives a line for a file of secrets that other users can read.
+ * @throws InputError for a URL of a database, and for a webhook, that cannot be used.
  */
-export function planLanWrites(
+export async function planLanWrites(
   options: OptionsOf<"lan">,
   outputs: readonly OutputPlan[],
   secret: GivenOptions,
-): LanWrites {
-  const output = options.output ?? [];
+  warn: (message: string) => void,
+): Promise<LanWrites> {
+  const { output } = options;
   const { downAfter } = DEFAULTS.scan; // no server is missed: a discovery does not ask each one
+  const databases = planDatabases({ ...options, downAfter });
   return {
     outputs,
-    databases: planDatabases({ ...options, output, downAfter }),
+    databases,
     given: withoutSecrets(secret, optionsOf("lan")),
     files: outputPaths({ output }, outputs),
     append: options.append,
+    webhook: await loadScanWebhook(options, databases.locations, warn),
   };
 }
 
@@ -70,6 +82,8 @@ export interface WrittenDiscoveryOptions
 export interface WrittenDiscovery extends LanEnd {
   /** Number of servers that were found. */
   readonly found: number;
+  /** The numbers of the webhook's events, in words; `undefined`: there was no webhook. */
+  readonly delivery: string | undefined;
 }
 
 /**
@@ -92,6 +106,10 @@ export async function runDiscovery(
   const stored = new FoundRows(stores?.sinks ?? []);
   const config = formatConfig("lan", writes.given);
   await stores?.begin({ id: scanId, kind: "lan", at: since, config });
+  const { databases: { locations }, webhook } = writes;
+  const { allProtocols } = prepared.options;
+  const hookOf = { scanId, locations, allProtocols, warn: report };
+  await using hook = await openLoadedWebhook(webhook, hookOf);
   const counts = { sent: 0, replies: 0 };
   const found = new Set<string>();
   const progress = (): ScanProgressRow => ({
@@ -135,12 +153,13 @@ export async function runDiscovery(
   if (faults.length === 0) state = signal.aborted && !run.continuous ? "interrupted" : "finished";
   await heartbeat?.[Symbol.asyncDispose]();
   await attempt(() => stores?.end({ ...progress(), since, state }));
+  const delivery = await closeLoadedWebhook(hook);
   const [fault, ...others] = faults;
   for (const other of others) {
     if (other !== fault) report(`blocksweep: ${(other as Error).message}`);
   }
   if (faults.length > 0) throw fault;
-  return { ...end!, found: found.size };
+  return { ...end!, found: found.size, delivery };
 }
 
 /** Opens the databases among the outputs. Their code is not loaded if there are none. */
@@ -156,7 +175,7 @@ async function openDatabases(
     spill: loaded.spillPath(files, scanId),
     report,
     // a server is not queried in each protocol every time: columns of the others keep their values
-    scope: { allProtocols, protocols: [], follow: false, verify: false, tags },
+    scope: { allProtocols, protocols: [], follow: false, verify: false, isContinuous: true, tags },
     environment: connectionEnvironment(report),
     clock,
     signal,

@@ -134,7 +134,11 @@ export async function openDatabases(
   scan: PreparedScan,
   { databases, files }: WritePlan,
   scanId: string,
-  signal: AbortSignal,
+  { signal, isBesidePolls }: {
+    readonly signal: AbortSignal;
+    /** See `RunOptions.isBesidePolls`. */
+    readonly isBesidePolls: boolean | undefined;
+  },
 ): Promise<ScanDatabases | undefined> {
   const { resumed, report, network: { clock }, context: { warn } } = scan;
   if (databases.locations.length === 0) return undefined;
@@ -142,7 +146,7 @@ export async function openDatabases(
   const stores = await loaded.ScanDatabases.open(databases, {
     spill: loaded.spillPath(files.outputs, scanId),
     report,
-    scope: loaded.queriedProtocolsOf(scan),
+    scope: { ...loaded.queriedProtocolsOf(scan), isContinuous: isBesidePolls },
     environment: connectionEnvironment(warn),
     clock,
     signal,

@@ -22,6 +22,8 @@ import { readResumed, type Resumed } from "../resume/read_resumed_scan.ts";
 import { type Configuration, fullPath } from "../resume/scan_configuration.ts";
 import { type Range, rangeOfOne } from "../../targets/ranges.ts";
 import { randomSeed } from "../system_random.ts";
+import { loadScanWebhook } from "../webhooks/load_scan_webhook.ts";
+import type { WebhookSetup } from "../webhooks/open_webhook.ts";
 import { type ScanChoice, scanChoice, type ScanCommandOptions } from "./scan_choice.ts";
 
 /** What a scan uses besides its options. */
@@ -66,6 +68,8 @@ export interface WritePlan {
   readonly checkpoint: CheckpointLocation | undefined;
   /** Whether the scan can be resumed after an interruption. */
   readonly resumable: boolean;
+  /** The webhook, with its secrets. Default: there is none. */
+  readonly webhook?: WebhookSetup;
 }
 
 /** A scan that writes nothing: its rows go to its caller alone. */
@@ -148,7 +152,14 @@ async function readNewOrResumed(
       optedOut: resumed?.writtenRows.optedOut.map(rangeOfOne),
       context,
     },
-    writes: { outputs, databases, files, checkpoint, resumable: !isPassing },
+    writes: {
+      outputs,
+      databases,
+      files,
+      checkpoint,
+      resumable: !isPassing,
+      webhook: await loadScanWebhook(options, databases.locations, context.note),
+    },
   };
 }
 
@@ -188,10 +199,11 @@ async function readOrigin(
   return await readResumed(path, checkpoint, line, allowed, allProtocols);
 }
 
-/** The options of a resumed scan, with the passwords of databases that the new options have. */
+/** The options of a resumed scan, with the passwords of databases and the webhook of the new options. */
 function withPasswords({ given: resumed }: Resumed, { given }: GivenOptions): GivenOptions {
-  const output = given.get("output");
-  return output === undefined
-    ? resumed
-    : { ...resumed, given: new Map([...resumed.given, ["output", output.map(fullPath)]]) };
+  const [output, webhook] = [given.get("output"), given.get("webhook")];
+  const merged = new Map(resumed.given);
+  if (output !== undefined) merged.set("output", output.map(fullPath));
+  if (webhook !== undefined) merged.set("webhook", webhook);
+  return { ...resumed, given: merged };
 }

@@ -46,6 +46,7 @@ import { adaptiveWork, type ScanWork, scanWork } from "./progress_meter.ts";
 import { scanInterviews } from "./scan_choice.ts";
 import { endRow, progressNumbers } from "./scan_rows.ts";
 import { ScanMonitor } from "./scan_monitor.ts";
+import { closeLoadedWebhook, openLoadedWebhook } from "../webhooks/load_scan_webhook.ts";
 import { scanStatus } from "./scan_status.ts";
 
 /** What follows a running scan: the terminal of a command, or a program. */
@@ -66,9 +67,10 @@ export interface RunOptions extends
   /** Saves the progress in place of the checkpoint file. */
   readonly checkpointer?: Checkpointer;
   /**
-   * Whether databases count known servers that do not reply. Default: they do, after a complete scan.
+   * Whether the scan runs beside polls of the same servers, which decide which are offline: databases
+   * count no servers that do not reply to it, and have an event for each new one. Default: no.
    */
-  readonly countsMissing?: boolean;
+  readonly isBesidePolls?: boolean;
   /** Whether rows have attachments. Default: only if databases are among the outputs. */
   readonly attach?: boolean;
   /**
@@ -96,6 +98,8 @@ export interface ScanResult {
   readonly waiting: readonly number[];
   /** The servers of this run by software. */
   readonly tally: SoftwareTally;
+  /** The numbers of the webhook's events, in words; `undefined`: there was no webhook. */
+  readonly delivery: string | undefined;
 }
 
 /**
@@ -120,12 +124,19 @@ export async function runPreparedScan(
   }
   const written: WrittenDatabase[] = [];
   await using _served = await serveMetrics(scan, state, written);
-  await using stores = await openDatabases(scan, writes, started.scanId, options.signal);
+  const { signal, isBesidePolls } = options;
+  await using stores = await openDatabases(scan, writes, started.scanId, { signal, isBesidePolls });
   written.push(...stores?.sinks ?? []);
   const outputs = await openScanOutputs(scan, writes, started, stores, closing, options.signal);
   const { path } = outputs.openedScan;
   if (outputs.openedScan.writer !== undefined) options.onCheckpoint?.(path);
   await recordStart(scan, started, stores);
+  await using hook = await openLoadedWebhook(writes.webhook, {
+    scanId: started.scanId,
+    locations: writes.databases.locations,
+    allProtocols: scan.options.allProtocols,
+    warn: scan.context.warn,
+  });
   const tally = new SoftwareTally();
   const { end, saved } = await runAndClose(
     scan,
@@ -134,9 +145,11 @@ export async function runPreparedScan(
     options,
   );
   options.onCheckpoint?.(undefined);
+  const delivery = await closeLoadedWebhook(hook);
   const { unread } = outputs;
   const waiting = written.map((sink) => sink.waiting);
-  const result = { end, state, checkpoint: saved ? path : undefined, unread, waiting, tally };
+  const checkpoint = saved ? path : undefined;
+  const result = { end, state, checkpoint, unread, waiting, tally, delivery };
   options.onEnd?.(result);
   const { metadata } = writes.files;
   if (metadata !== undefined) await writeTextFile(metadata, metadataText(scan, state, end));
@@ -198,7 +211,7 @@ async function runAndClose(
   monitor.start(); // after the first probe, because the runtime's first timer takes 7 ms
   const ended = await running;
   const resumed = scan.resumed !== undefined;
-  const { countsMissing } = options;
+  const countsMissing = !options.isBesidePolls;
   const closeDatabases = async () =>
     await stores?.end(endRow(state, ended, { since, selection: setup, resumed, countsMissing }));
   const end = await closeOutputs(sinks, ended, state, closeDatabases);

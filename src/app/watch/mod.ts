@@ -6,4 +6,3 @@
 export { type PreparedWatch, prepareWatch } from "./prepare_watch.ts";
 export { readWatch } from "./read_watch.ts";
 export { runPreparedWatch } from "./run_watch.ts";
-export { webhookSummary } from "./watch_webhook.ts";

@@ -15,7 +15,7 @@ import type { GivenOptions } from "../options/given_options.ts";
 import { type OptionsOf, optionsOf } from "../options/option_table.ts";
 import { readOptions } from "../options/read_options.ts";
 import { withKeptContact } from "../targets/kept_contact.ts";
-import { readWebhook, type WebhookSetup } from "./watch_webhook.ts";
+import { readWebhook, type WebhookSetup } from "../webhooks/open_webhook.ts";
 
 /** What a watch uses besides its options. */
 export interface WatchContext extends CallContext, Omit<DatabaseContext, "clock"> {}

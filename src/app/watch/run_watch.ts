@@ -31,7 +31,7 @@ import {
 } from "../engines/watch_sockets.ts";
 import { probedEndpoints, serveWatch, type WatchServer } from "../metrics/serve_watch.ts";
 import { formatConfig } from "../options/config_file.ts";
-import { openWebhook, type WebhookSetup } from "./watch_webhook.ts";
+import { openWebhook, type WebhookSetup } from "../webhooks/open_webhook.ts";
 import { findAddedServers } from "../targets/added_servers.ts";
 import { MovedNames } from "../names/moved_names.ts";
 import { readChangedOptOuts } from "../opt_outs/changed_opt_outs.ts";

@@ -43,7 +43,7 @@ export async function runLan(call: CommandCall): Promise<number> {
   const { once } = options;
   const continuous = once === undefined && Deno.stdout.isTerminal();
   const { live, plans } = planDisplay(options, continuous);
-  const writes = planLanWrites(options, plans, given);
+  const writes = await planLanWrites(options, plans, given, reportError);
   const prepared = await prepareLanDiscovery(options, {
     allProtocols: options.allProtocols,
     warn: reportLine,
@@ -110,8 +110,9 @@ function countNetworks(networks: readonly (LocalNetwork | LocalLink)[]): number 
 }
 
 /** Prints the numbers of servers found and of connections not made. */
-function reportCounts(networks: number, { found, unswept }: WrittenDiscovery): void {
+function reportCounts(networks: number, { found, unswept, delivery }: WrittenDiscovery): void {
   reportLine(`${countOf(found, "server")} on ${countOf(networks, "network")}`);
+  if (delivery !== undefined) reportLine(delivery);
   if (unswept === 0) return;
   reportLine(
     `${countOf(unswept, "connection")} of the sweep not made: the time of --once was over`,

@@ -5,7 +5,7 @@
  */
 import { countOf, withCommas } from "../../core/quantities.ts";
 import { ago } from "../../app/databases/mod.ts";
-import { webhookSummary } from "../../app/watch/mod.ts";
+import { webhookSummary } from "../../app/webhooks/mod.ts";
 import type {
   CrawlStatus,
   DiscoveryCounts,

@@ -30,7 +30,7 @@ export interface SendableEvent {
 const WATCHED_DAYS = 7;
 
 /**
- * SQL of the condition that a webhook gets an event: a watch has written it, it is one of the events
+ * SQL of the condition that a webhook gets an event: a watch or a LAN discovery has written it, it is one of the events
  * that only scans write, or it is about a server that a watch of the database has observed in the seven
  * days before. The statement has the event as `e`, and its scan as `w`.
  */
@@ -41,7 +41,7 @@ export function isSent({ engine }: Database): string {
   const isObserved = "exists (select 1 from observations o join scans c on c.id = o.scan " +
     `where o.server = e.server and o.at between ${since} and e.at and c.kind = 'watch')`;
   const isOfScan = "e.kind in ('new', 'back', 'lost', 'scan_summary')";
-  return `case when w.kind = 'watch' or ${isOfScan} then true else ${isObserved} end`;
+  return `case when w.kind in ('watch', 'lan') or ${isOfScan} then true else ${isObserved} end`;
 }
 
 /**
@@ -68,7 +68,7 @@ export async function sendableEvents(
   return rows.map((row) => {
     const { kind, id } = row;
     const position = { tx: String(row.tx), seq: Number(row.seq) };
-    const [record, size] = (kind === "online" && records.get(Number(row.server))) || [undefined, 0];
+    const [record, size] = (hasRecord(kind) && records.get(Number(row.server))) || [undefined, 0];
     const event = eventOf(row, record && shown(record), database);
     return { position, kind: String(kind), id: String(id), event, size: sizeOf(row) + size };
   });

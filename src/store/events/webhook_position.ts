@@ -224,7 +224,7 @@ function latestOf(rows: readonly StoredPosition[]): EventPosition | undefined {
 }
 
 /** The position after all present events. */
-async function newestEnd(database: Database): Promise<EventPosition> {
+export async function newestEnd(database: Database): Promise<EventPosition> {
   const [newest] = await database.rows(
     database.engine === "postgres"
       ? `select ${TX_END} as tx, 0 as seq`

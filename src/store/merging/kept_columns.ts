@@ -58,6 +58,12 @@ export interface InterviewScope {
    * Default: 1.
    */
   readonly downAfter?: number;
+  /**
+   * Whether the scan runs for days, as the discovery of a crawl or on the LAN: each new server has an
+   * event, however many there are, and one that returns after an outage is `online`, not `back`.
+   * Default: no.
+   */
+  readonly isContinuous?: boolean;
   /** Tags that the servers get that the scan finds. Default: none. */
   readonly tags?: readonly string[];
   /**

@@ -1,6 +1,7 @@
 /**
  * The events of scans. Of servers that are new, back or lost, a scan has at most
  * {@linkcode MAX_TOLD} events, and the first scan of a database none: at its end, one event counts them.
+ * Scans that run for days, beside polls or on the LAN, have an event for each of these servers.
  *
  * @module
  */
@@ -18,30 +19,43 @@ export const MAX_TOLD = 100;
 /** The kinds of events whose number is limited. */
 const LIMITED: readonly string[] = ["new", "back", "lost"];
 
-/** Stores the events of servers that scans have written. The caller has begun a transaction. */
+/**
+ * Stores the events of servers that scans have written. The caller has begun a transaction.
+ *
+ * @param isContinuous Whether the scans run for days, so that the number of events is not limited.
+ */
 export async function writeScanEvents(
   database: Database,
   written: readonly WrittenServer[],
+  isContinuous: boolean,
 ): Promise<void> {
   const rows = written.flatMap(({ id: server, events, write: { scan, probedAt: at } }) =>
     events.filter(({ event }) => event !== "players").map((body): EventRow => (
       { id: newEventId(at), at, server, scan, kind: body.event, data: eventData(body) }
     ))
   );
-  await writeLimited(database, rows);
+  await writeLimited(database, rows, isContinuous);
 }
 
-/** Stores events of scans, without those of {@linkcode LIMITED} kinds that are too many. */
-export async function writeLimited(database: Database, events: readonly EventRow[]): Promise<void> {
+/**
+ * Stores events of scans, without those of {@linkcode LIMITED} kinds that are too many.
+ *
+ * @param isUnlimited Whether none are too many. Default: no.
+ */
+export async function writeLimited(
+  database: Database,
+  events: readonly EventRow[],
+  isUnlimited = false,
+): Promise<void> {
   const isLimited = ({ kind }: EventRow) => LIMITED.includes(kind);
   const scans = [...new Set(events.filter(isLimited).map(({ scan }) => scan))]
     .filter((scan) => scan !== null);
-  const left = await readLeft(database, scans);
+  const left = isUnlimited ? undefined : await readLeft(database, scans);
   const told = new Map<number, number>();
   const kept = events.filter((event) => {
     if (!isLimited(event) || event.scan === null) return true;
     const count = (told.get(event.scan) ?? 0) + 1;
-    if (count > (left.get(event.scan) ?? 0)) return false;
+    if (left !== undefined && count > (left.get(event.scan) ?? 0)) return false;
     told.set(event.scan, count);
     return true;
   });

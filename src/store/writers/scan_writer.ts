@@ -62,16 +62,17 @@ export async function writeRecordBatch(
     ? servers
     : await withKeptColumns(database, servers, known, scope);
   const writes = complete.map((one) => writeOf(one, scans, database.clockOffsetMs));
+  const { isContinuous = false } = scope ?? {};
   const rules = {
     replacesSameTime: true,
     reportsNew: true,
     reportsPlayers: false,
-    backAfterMs: BACK_AFTER_MS,
+    backAfterMs: isContinuous ? Infinity : BACK_AFTER_MS,
     allProtocols: scope?.allProtocols ?? PROTOCOLS,
     tags: scope?.tags,
   };
   const written = await writeServers(database, writes, known, rules);
-  await writeScanEvents(database, written);
+  await writeScanEvents(database, written, isContinuous);
   const isFirst = ({ id, write: { scan } }: WrittenServer) =>
     scan === null || !replied.get(scan)!.has(id);
   await observeReplies(database, written.filter((one) => isFirst(one) || isChanged(one)));

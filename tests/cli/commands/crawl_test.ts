@@ -134,6 +134,41 @@ longTest(
 );
 
 longTest(
+  "a crawl prints and sends each server that it finds once, as new, and none as online",
+  () =>
+    withList(async (list) => {
+      const known = (await rowsOf(list, "select address from servers")).map(({ address }) =>
+        address
+      );
+      const sent: Record<string, unknown>[] = [];
+      await using receiver = Deno.serve(
+        { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+        async (one) => {
+          sent.push(...await one.json());
+          return new Response("");
+        },
+      );
+      const url = `http://127.0.0.1:${receiver.addr.port}/`;
+      const budget = ["--budget", "500M/day", "--rate", "5k", "-p", "19132"];
+      const crawl = start(["crawl", list, RANGE, ...budget, "--json", "--webhook", url]);
+      await until(crawl, () => sent.length >= 12 - known.length);
+      crawl.kill("SIGINT");
+      const { code, stdout, stderr } = await crawl.output();
+      assertEquals(code, 130, new TextDecoder().decode(stderr));
+      const text = new TextDecoder().decode(stdout).trim();
+      const printed = text.split("\n").map((line) => JSON.parse(line));
+      const kinds = new Set(printed.map(({ event }) => event));
+      assertEquals([...kinds], ["new"]);
+      const hosts = new Set(printed.map(({ host }) => host));
+      assertEquals([printed.length, hosts.size], [12 - known.length, 12 - known.length]);
+      assertEquals(known.filter((host) => hosts.has(host)), []);
+      assertEquals(printed.map(({ server }) => server.players), printed.map(() => null));
+      const ids = (events: readonly Record<string, unknown>[]) => events.map(({ id }) => id);
+      assertEquals(ids(sent), ids(printed));
+    }, "127.78.0.0/28"),
+);
+
+longTest(
   "discovery counts no missed scans of known servers: the own network may be down",
   () =>
     inFolder(async (folder) => {

@@ -29,6 +29,51 @@ import {
   WRITTEN_FILE,
 } from "../value_types.ts";
 
+const WEBHOOK = {
+  name: "webhook",
+  takes: WEBHOOK_URL,
+  withoutSecrets: redactUrl,
+  help: "also POST events to this URL; @FILE or env:NAME contains the URL",
+} as const;
+
+const WEBHOOK_FORMAT = {
+  name: "webhook-format",
+  takes: oneOfType(WEBHOOK_FORMATS),
+  defaultText: "json",
+  help: `format of the requests: ${WEBHOOK_FORMATS.join(", ")}`,
+} as const;
+
+const WEBHOOK_EVENTS = {
+  name: "webhook-events",
+  takes: someOf(EVENT_KINDS),
+  defaultText: "all",
+  help: "kinds of events to send",
+} as const;
+
+const WEBHOOK_TEMPLATE = {
+  name: "webhook-template",
+  takes: FILE,
+  help:
+    "file with the message, or the JSON document, for each event; it has placeholders such as {name}",
+} as const;
+
+const WEBHOOK_HEADER = {
+  name: "webhook-header",
+  takes: HTTP_HEADER,
+  repeat: true,
+  help:
+    "send this header with requests; its value is in a file, or in a variable (NAME=env:VARIABLE)",
+} as const;
+
+const WEBHOOK_SECRET = {
+  name: "webhook-secret",
+  takes: SECRET,
+  help: "sign requests with the key in a file or env:NAME (HMAC-SHA-256)",
+} as const;
+
+/** A checkpoint contains no webhook: it would contain the secrets of the URL. */
+const OF_SCANS = { commands: ["scan", "lan"], forPrograms: false, onResume: "forgotten" } as const;
+
 /** Options that prepare, limit, checkpoint and observe a scan. */
 export const CONTROL = {
   title: "Control",
@@ -226,48 +271,18 @@ export const WATCH = {
       commands: ["watch", "crawl"],
       help: "store the names of players, and report which players join and leave",
     },
-    {
-      name: "webhook",
-      commands: ["watch", "crawl"],
-      takes: WEBHOOK_URL,
-      withoutSecrets: redactUrl,
-      help: "also POST events to this URL; @FILE or env:NAME contains the URL",
-    },
-    {
-      name: "webhook-format",
-      commands: ["watch", "crawl"],
-      takes: oneOfType(WEBHOOK_FORMATS),
-      defaultText: "json",
-      help: `format of the requests: ${WEBHOOK_FORMATS.join(", ")}`,
-    },
-    {
-      name: "webhook-events",
-      commands: ["watch", "crawl"],
-      takes: someOf(EVENT_KINDS),
-      defaultText: "all",
-      help: "kinds of events to send",
-    },
-    {
-      name: "webhook-template",
-      commands: ["watch", "crawl"],
-      takes: FILE,
-      help:
-        "file with the message, or the JSON document, for each event; it has placeholders such as {name}",
-    },
-    {
-      name: "webhook-header",
-      commands: ["watch", "crawl"],
-      takes: HTTP_HEADER,
-      repeat: true,
-      help:
-        "send this header with requests; its value is in a file, or in a variable (NAME=env:VARIABLE)",
-    },
-    {
-      name: "webhook-secret",
-      commands: ["watch", "crawl"],
-      takes: SECRET,
-      help: "sign requests with the key in a file or env:NAME (HMAC-SHA-256)",
-    },
+    { ...WEBHOOK, commands: ["watch", "crawl"] },
+    { ...WEBHOOK, ...OF_SCANS },
+    { ...WEBHOOK_FORMAT, commands: ["watch", "crawl"] },
+    { ...WEBHOOK_FORMAT, ...OF_SCANS },
+    { ...WEBHOOK_EVENTS, commands: ["watch", "crawl"] },
+    { ...WEBHOOK_EVENTS, ...OF_SCANS },
+    { ...WEBHOOK_TEMPLATE, commands: ["watch", "crawl"] },
+    { ...WEBHOOK_TEMPLATE, ...OF_SCANS },
+    { ...WEBHOOK_HEADER, commands: ["watch", "crawl"] },
+    { ...WEBHOOK_HEADER, ...OF_SCANS },
+    { ...WEBHOOK_SECRET, commands: ["watch", "crawl"] },
+    { ...WEBHOOK_SECRET, ...OF_SCANS },
     {
       name: "webhook-outbox",
       commands: ["watch", "crawl"],

@@ -112,7 +112,7 @@ function reportSummary(
   { options: { verbose, retries }, given: { given }, network: { clock }, resumed, plan }:
     PreparedScan,
   { outputs, databases }: WritePlan,
-  { state, end, unread, waiting, tally }: ScanResult,
+  { state, end, unread, waiting, tally, delivery }: ScanResult,
 ): void {
   const stores = databases.locations.map((location, i) => ({ ...location, waiting: waiting[i] }));
   const written = [...outputs, ...stores].filter((_, i) => !unread.has(i));
@@ -128,6 +128,7 @@ function reportSummary(
   reportFigures(counts, countFigures(state));
   others.forEach(reportLine);
   unprobedLines(plan).forEach(reportLine);
+  if (delivery !== undefined) reportLine(delivery);
   // The tally also counts rows that no output accepted, and lacks those before a resume.
   if (state.lost === 0) tally.lines(resumed && "of this run", verbose).forEach(reportLine);
 }

@@ -1,5 +1,5 @@
 /**
- * The webhook of a watch: its receiver, and the outbox of events that no database has.
+ * The webhook of a watch or a scan: its receiver, and the outbox of events that no database has.
  *
  * @module
  */
@@ -84,10 +84,13 @@ function requireNoOthers(options: WebhookOptionValues): void {
 }
 
 export interface WebhookWatch {
-  /** The watch's identity, UUIDv7. */
+  /** The identity of the watch or scan, UUIDv7. */
   readonly scanId: string;
-  /** Its databases: the outbox is beside the first one that is a file. */
-  readonly locations: readonly DatabaseLocation[];
+  /**
+   * Its databases: the outbox is beside the first one that is a file. `undefined`: a database has all
+   * events, and no outbox is needed.
+   */
+  readonly locations: readonly DatabaseLocation[] | undefined;
   /** Opens the first database over another connection; `undefined`: the watch has none. */
   readonly openFirstAgain: () => Promise<Database | undefined>;
   /** Returns a server's record as it may be sent. */
@@ -112,9 +115,12 @@ export async function openWebhook(
       `Requires net access to "${host}", run again with the --allow-net flag`,
     );
   }
-  const outbox = path === undefined
-    ? await openUsual(usualOutbox(watch.locations), watch.locations.length > 0, warn)
-    : await openOutbox(userPath(path), warn);
+  const { locations } = watch;
+  const outbox = path !== undefined
+    ? await openOutbox(userPath(path), warn)
+    : locations === undefined
+    ? await EventOutbox.open({ path: undefined, onWriteError: warn })
+    : await openUsual(usualOutbox(locations), locations.length > 0, warn);
   try {
     const feed = await openFeed({ receiver, ...options }, watch, outbox, warn);
     return new Webhook(receiver, {
@@ -222,17 +228,21 @@ function requireFile(path: string): void {
   );
 }
 
-/** The numbers of delivered, waiting and lost events, those of an earlier watch included. */
+/** The end of a watch's summary: the events of an earlier watch, and {@linkcode webhookCounts}. */
 export function webhookSummary(hook: Webhook): string {
-  const { delivered, waiting, waitingInOutbox, lost, recovered, path } = hook;
+  const { recovered } = hook;
   const before = recovered === 0 ? "" : ` and ${withCommas(recovered)} of an earlier watch`;
+  return `${before}; ${webhookCounts(hook)}`;
+}
+
+/** The numbers of delivered, waiting and lost events, those of an earlier watch included. */
+export function webhookCounts(hook: Webhook): string {
+  const { delivered, waiting, waitingInOutbox, lost, path } = hook;
   const locations = [
     ...waiting > waitingInOutbox ? ["the database"] : [],
     ...waitingInOutbox > 0 ? [`"${path}"`] : [],
   ];
   const where = locations.length === 0 ? "" : ` in ${locations.join(" and ")}`;
-  return `${before}; webhook: ${withCommas(delivered)} delivered, ${
-    withCommas(waiting)
-  } waiting${where}, ` +
+  return `webhook: ${withCommas(delivered)} delivered, ${withCommas(waiting)} waiting${where}, ` +
     `${withCommas(lost)} lost`;
 }

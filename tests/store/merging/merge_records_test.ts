@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { mergeRecords } from "../../../src/store/merging/merge_records.ts";
+import { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "../../../src/store/merging/merge_records.ts";
 import { record } from "../records.ts";
 
 const NONE = { unqueried: [], missing: [], allProtocols: PROTOCOLS };
@@ -61,6 +61,37 @@ Deno.test("a missing protocol of the highest rank keeps the columns that it prev
   assertEquals([merged.protocol, merged.motd, merged.version], ["raknet", "old", "1.21"]);
   assertEquals([merged.map, merged.players_online, merged.players_max], ["nether", 5, 30]);
   assertEquals(merged.extras, { raknet: { a: "1" }, query: { b: "3" } });
+});
+
+Deno.test("a kept column brings the column along that is made from it", () => {
+  const earlier = { ...EARLIER, motd: "§lold", motd_plain: "old" };
+  const silent = record(1, { protocols: ["raknet"], motd: null, motd_plain: null });
+  const query = record(1, {
+    protocol: "query",
+    protocols: ["query"],
+    motd: "§lthe hostname",
+    motd_plain: "the hostname",
+  });
+  for (
+    const [current, kept] of [
+      [silent, { unqueried: ["query"] }],
+      [silent, { missing: ["query"] }],
+      [silent, { isLossy: true }],
+      [silent, { columns: COLUMNS_KEPT_AT_LOSS }],
+      [query, { unqueried: ["raknet"] }],
+      [query, { missing: ["raknet"] }],
+    ] as const
+  ) {
+    const { motd, motd_plain } = mergeRecords(earlier, current, { ...NONE, ...kept });
+    assertEquals([motd, motd_plain], ["§lold", "old"], JSON.stringify(kept));
+  }
+  const { motd, motd_plain } = mergeRecords(earlier, query, { ...NONE, missing: ["sqp"] });
+  assertEquals([motd, motd_plain], ["§lthe hostname", "the hostname"]);
+  for (const { name, columns = [], fillsFirst = [] } of PROTOCOLS) {
+    for (const names of [columns, fillsFirst]) {
+      assertEquals(names.includes("motd"), names.includes("motd_plain"), name);
+    }
+  }
 });
 
 Deno.test("names of players are those of the reply: the database keeps earlier ones with their time", () => {

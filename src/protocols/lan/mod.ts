@@ -6,7 +6,7 @@
  * @module
  */
 import { decodeUtf8 } from "../../core/text.ts";
-import { nameColumns } from "../nethernet/columns.ts";
+import { nameColumns } from "../name_columns.ts";
 import type { Statement } from "../protocol.ts";
 import type { Announcement } from "./announcement.ts";
 

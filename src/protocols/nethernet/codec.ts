@@ -18,7 +18,7 @@
  * @module
  */
 import { concat, Malformed, Truncated } from "../../core/bytes.ts";
-import { decodeLatin1, encodeLatin1 } from "../../core/text.ts";
+import { decodeLatin1, encodeLatin1, oneLine } from "../../core/text.ts";
 import { headerOf, HttpReplyReader } from "./http_reply.ts";
 import type { HttpReply } from "./http_reply.ts";
 
@@ -52,7 +52,9 @@ export interface StatusRequest {
  * ```
  */
 export function encodeStatusRequest({ host }: StatusRequest): Uint8Array<ArrayBuffer> {
-  if (!/^[!-~]*$/.test(host)) throw new TypeError("the host of a request is not printable ASCII");
+  if (!/^[!-~]*$/.test(host)) {
+    throw new TypeError(`Cannot encode the host "${oneLine(host)}": expected printable ASCII`);
+  }
   return encodeLatin1(`GET ${PATH} HTTP/1.1\r\nHost: ${host}${REQUEST_END}`);
 }
 

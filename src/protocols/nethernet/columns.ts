@@ -4,7 +4,8 @@
  * @module
  */
 import type { Facts, ServerRecord } from "../../core/record.ts";
-import { cutText, plainText } from "../../core/text.ts";
+import { cutText } from "../../core/text.ts";
+import { nameColumns } from "../name_columns.ts";
 import type { Statement } from "../protocol.ts";
 import { headerOf, type HttpReply } from "./http_reply.ts";
 import type { GameStatus } from "./status_json.ts";
@@ -60,14 +61,6 @@ export function nethernetStatement(status: NethernetStatus): Statement {
     flags: [...new Set([...game.flags, ...reply.flags])],
     facts: { ...facts, keys: game.keys, ...game.facts },
   };
-}
-
-/** The columns of a name, as sent with formatting codes; `null` or empty: there is none. */
-export function nameColumns(
-  motd: string | null,
-): Pick<ServerRecord, "name" | "motd" | "motd_plain"> {
-  const plain = motd === null ? null : plainText(motd) || null;
-  return { name: plain, motd: motd || null, motd_plain: plain };
 }
 
 const GAMEMODES: Readonly<Record<number, string>> = {

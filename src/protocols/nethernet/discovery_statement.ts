@@ -5,8 +5,9 @@
  * @module
  */
 import { decodeUtf8 } from "../../core/text.ts";
+import { nameColumns } from "../name_columns.ts";
 import type { Statement } from "../protocol.ts";
-import { gamemodeName, nameColumns } from "./columns.ts";
+import { gamemodeName } from "./columns.ts";
 import type { ServerData, World } from "./discovery_server_data.ts";
 
 /** A world that replied to discovery. */

@@ -5,9 +5,10 @@
  */
 import { hexOf } from "../../core/bytes.ts";
 import type { GeneralFlag } from "../../core/flags.ts";
-import { cutText, decodeField, plainText } from "../../core/text.ts";
+import { cutText, decodeField } from "../../core/text.ts";
 import type { Facts, ServerRecord } from "../../core/record.ts";
 import { itemsWithinLimit } from "../fact_limits.ts";
+import { nameColumns } from "../name_columns.ts";
 import type { Exchange, ExchangeContext, Protocol, Statement } from "../protocol.ts";
 import { NoReply, request } from "../protocol.ts";
 import {
@@ -199,7 +200,7 @@ function fullColumns(stat: FullStat): StatColumns {
   const online = count(text("numplayers"));
   const max = count(text("maxplayers"));
   const columns = {
-    ...motdColumns(text("hostname")),
+    ...nameColumns(text("hostname")),
     ...softwareColumns(stat.header, text("game_id"), text("server_engine") ?? software),
     version: text("version"),
     map: text("map"),
@@ -255,7 +256,7 @@ function basicColumns(stat: BasicStat): StatColumns {
   const online = count(text(stat.online));
   const max = count(text(stat.max));
   const columns = {
-    ...motdColumns(text(stat.motd)),
+    ...nameColumns(text(stat.motd)),
     map: text(stat.map),
     gamemode: text(stat.gametype),
     players_online: online ?? null,
@@ -265,11 +266,6 @@ function basicColumns(stat: BasicStat): StatColumns {
   const values: Record<string, string> = stat.ip === null ? {} : { hostip: decodeField(stat.ip) };
   const badNumber = online === undefined || max === undefined;
   return { columns, facts: { values }, badNumber, factsCut: false };
-}
-
-function motdColumns(motd: string | null): Partial<ServerRecord> {
-  const plain = motd === null ? null : plainText(motd) || null;
-  return { motd, motd_plain: plain, name: plain };
 }
 
 const EDITIONS = new Map([["MINECRAFT", "java"], ["MINECRAFTPE", "bedrock"]]);

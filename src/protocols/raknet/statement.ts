@@ -4,7 +4,8 @@
  * @module
  */
 import type { ServerRecord } from "../../core/record.ts";
-import { decodeLatin1, harmlessText, plainText } from "../../core/text.ts";
+import { decodeLatin1, harmlessText } from "../../core/text.ts";
+import { nameColumns } from "../name_columns.ts";
 import type { Statement } from "../protocol.ts";
 import type { BedrockStatus } from "./advertisement.ts";
 import type { RaknetStatus } from "./pong_status.ts";
@@ -48,13 +49,10 @@ function bedrockColumns(status: BedrockStatus): Partial<ServerRecord> {
   const software = status.level === "PocketMine-MP" && status.fieldCount === 9
     ? status.level
     : null;
-  const plain = plainText(status.motd) || null;
   return {
     edition: EDITION_NAMES[status.edition],
     software,
-    name: plain,
-    motd: status.motd || null,
-    motd_plain: plain,
+    ...nameColumns(status.motd),
     version: status.version,
     protocol_version: status.protocol,
     map: software === null ? status.level : null,

@@ -8,6 +8,7 @@ import { hexOf } from "../../core/bytes.ts";
 import { nodeCrypto } from "../../core/node_modules.ts";
 import type { Facts, FactValue, ServerRecord } from "../../core/record.ts";
 import { cutText, encodeLatin1, plainText } from "../../core/text.ts";
+import { nameColumns } from "../name_columns.ts";
 import type { Statement } from "../protocol.ts";
 import { ANY_PROTOCOL } from "./codec.ts";
 import type { Modding } from "./forge_mods.ts";
@@ -92,7 +93,7 @@ function statusStatement(
   const icon = readIcon(java.favicon);
   const { software, version } = splitVersion(java.versionName);
   const columns: SlpColumns = {
-    ...motdColumns(java.motd),
+    ...cutNameColumns(java.motd),
     edition: "java",
     software,
     version,
@@ -170,7 +171,7 @@ function legacyStatement({ status, text, flags }: LegacyReply, requestForm: stri
   const { software, version } = splitVersion(status.version);
   const isLater = status.protocol === LEGACY_REPLY_PROTOCOL;
   const columns: SlpColumns = {
-    ...motdColumns(status.motd),
+    ...cutNameColumns(status.motd),
     edition: "java",
     software,
     version,
@@ -188,10 +189,8 @@ function legacyStatement({ status, text, flags }: LegacyReply, requestForm: stri
   return { columns, flags: cut ? [...flags, "cut"] : flags, facts };
 }
 
-function motdColumns(motd: string | null): SlpColumns {
-  const text = (motd && cutText(motd, MAX_MOTD)) || null;
-  const plain = text === null ? null : plainText(text) || null;
-  return { motd: text, motd_plain: plain, name: plain };
+function cutNameColumns(motd: string | null): SlpColumns {
+  return nameColumns(motd && cutText(motd, MAX_MOTD));
 }
 
 function reasonText(text: string): string {

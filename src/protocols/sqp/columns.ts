@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { decodeUtf8, plainText } from "../../core/text.ts";
+import { decodeUtf8 } from "../../core/text.ts";
 import type { FactValue, ServerRecord } from "../../core/record.ts";
 import { itemsWithinLimit } from "../fact_limits.ts";
+import { nameColumns } from "../name_columns.ts";
 import type { Statement } from "../protocol.ts";
 import type { ServerInfo, SqpReply, SqpRule, SqpTable } from "./chunks.ts";
 import { type ChunkName, CHUNKS } from "./codec.ts";
@@ -47,12 +48,8 @@ type Flag = (name: SqpFlag) => void;
 
 function infoColumns(info: ServerInfo, flag: Flag): Partial<ServerRecord> {
   const text = (bytes: Uint8Array | null) => bytes === null ? null : textOf(bytes, flag) || null;
-  const motd = text(info.name);
-  const plain = motd === null ? null : plainText(motd) || null;
   return {
-    name: plain,
-    motd,
-    motd_plain: plain,
+    ...nameColumns(text(info.name)),
     version: text(info.buildId),
     map: text(info.map),
     gamemode: text(info.gameType),

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "npm:fast-check@4.10.2";
 import { Malformed, Truncated } from "../../../src/core/bytes.ts";
+import { oneLine } from "../../../src/core/text.ts";
 import * as nethernet from "../../../src/protocols/nethernet/mod.ts";
 import * as raknet from "../../../src/protocols/raknet/mod.ts";
 import { mergeReplies } from "../../../src/inspect/merge.ts";
@@ -200,7 +201,8 @@ Deno.test("what exceeds the limits of a row is cut and flagged", () => {
 
 Deno.test("a host that would add lines to a request is refused", () => {
   for (const host of ["a\r\nX: y", "a b", "ä"]) {
-    assertThrows(() => nethernet.encodeStatusRequest({ host }), TypeError, "printable ASCII");
+    const message = `Cannot encode the host "${oneLine(host)}": expected printable ASCII`;
+    assertThrows(() => nethernet.encodeStatusRequest({ host }), TypeError, message);
   }
 });
 

@@ -63,7 +63,7 @@ const PAUSE_SECONDS = 2;
 /** The number of probes of a pass, as docs/reach.md describes it. */
 const passSize = (spent: number) => Math.ceil(Math.max(0.05 * spent, 5 * RATE));
 /** The least limits of a pass for one /24 and one host. */
-const [LEAST_PER_NET, LEAST_PER_HOST] = [64, 16];
+const [MIN_PER_NET, MIN_PER_HOST] = [64, 16];
 const [NET, HOST] = [256, 1];
 const folder = await Deno.makeTempDir({ prefix: "blocksweep-adaptive-" });
 const faults: string[] = [];
@@ -146,8 +146,8 @@ async function limit(): Promise<void> {
   const limits: readonly (readonly [what: string, sent: number, limit: number])[] = [
     ["/24, in any second", mostPerSecond(sent, NET), NET_RATE],
     ["host, in any second", mostPerSecond(sent, HOST), HOST_RATE],
-    ["/24, in any pass", ...inPass(NET, NET_RATE, LEAST_PER_NET)],
-    ["host, in any pass", ...inPass(HOST, HOST_RATE, LEAST_PER_HOST)],
+    ["/24, in any pass", ...inPass(NET, NET_RATE, MIN_PER_NET)],
+    ["host, in any pass", ...inPass(HOST, HOST_RATE, MIN_PER_HOST)],
     ["/24, in all passes", mostTo(planned, NET), NET_BUDGET],
     ["/24, by the plan", mostTo(planned, NET), plan.max_per_network],
     ["host, in all passes", mostTo(planned, HOST), WINDOW.length],

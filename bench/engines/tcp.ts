@@ -44,7 +44,7 @@ const GOALS: Readonly<Record<string, readonly [least: number, to: readonly strin
 /** The rates that `portable` has to keep are those of a default scan of this range. */
 const DEFAULT_BITS = 14;
 const DEFAULT_PASSES = 2;
-const LEAST_SHARE = 0.98;
+const MIN_SHARE = 0.98;
 
 /** A program, and how many targets it probes. */
 interface Sender {
@@ -180,7 +180,7 @@ async function printKept({ rates, rounds }: TcpOptions): Promise<void> {
       fromTo(one.rates, (value) => String(Math.round(value))),
       Number(one.cpu.toPrecision(3)),
       fromTo(one.arrivals.map((arrived) => arrived / probes), (value) => value.toFixed(4)),
-      judged(median(shares), LEAST_SHARE),
+      judged(median(shares), MIN_SHARE),
     ];
   });
   const head = ["--rate", "kept", "range", "CPU us", "SYN a target and pass", "goal"];

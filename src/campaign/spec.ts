@@ -283,7 +283,7 @@ function tooLarge(name: string): InputError {
 /** Duration of a part, seconds: longer parts lose more work with a worker, shorter ones cost more. */
 const PART_SECONDS = 60;
 /** Minimum of the default number of parts. */
-const LEAST_PARTS = 8;
+const MIN_PARTS = 8;
 
 /**
  * The default number of parts of a campaign: each takes about a minute, and has a network.
@@ -292,6 +292,6 @@ const LEAST_PARTS = 8;
  * @param networks Number of networks that contain targets.
  */
 export function defaultParts(seconds: number, networks: number): number {
-  const wanted = Math.max(LEAST_PARTS, Math.ceil(seconds / PART_SECONDS));
+  const wanted = Math.max(MIN_PARTS, Math.ceil(seconds / PART_SECONDS));
   return Math.min(wanted, MAX_PARTS, networks);
 }

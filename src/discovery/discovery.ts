@@ -34,8 +34,8 @@ const OCTAVES_BELOW = 2;
 const LACK = 0.02;
 const FILLS = 8;
 /** Each protocol has at least these parts of the caps of a pass, if the caps are not lower. */
-const LEAST_PER_NETWORK = 64;
-const LEAST_PER_HOST = 16;
+const MIN_PER_NETWORK = 64;
+const MIN_PER_HOST = 16;
 /** Water level of a pass that probes known servers: above all others. */
 const KNOWN_LEVEL = 1;
 
@@ -99,8 +99,8 @@ export class AdaptiveDiscovery implements PassPlanner {
     const share = (cap: number, least: number) =>
       Math.max(Math.min(cap, least), Math.floor(cap / this.#planners.length));
     const caps = {
-      perNetwork: share(perNetwork, LEAST_PER_NETWORK),
-      perHost: share(perHost, LEAST_PER_HOST),
+      perNetwork: share(perNetwork, MIN_PER_NETWORK),
+      perHost: share(perHost, MIN_PER_HOST),
       netBudget: this.options.netBudget,
     };
     this.#loss = lossPerMille / 1000;

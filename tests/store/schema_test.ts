@@ -1,5 +1,6 @@
 /** Covers src/store/schema/: the tables of both engines, and their description in docs/database.md. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import config from "../../deno.json" with { type: "json" };
 import type { Database } from "../../src/store/database/database.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { createTables, SCHEMA_VERSION } from "../../src/store/schema/create_tables.ts";
@@ -107,14 +108,25 @@ Deno.test("the tables of SQLite are strict, and those with a key of several colu
   for (const { name } of ofSeveral) assert(withoutRowid.has(name), name);
 });
 
-Deno.test("docs/database.md and the statements name the version of the tables", async () => {
+Deno.test("documents and the statements name the version of the tables", async () => {
   const named = [
-    `| \`version\`   | integer | ${SCHEMA_VERSION}; versions 1 to 15 had other tables`,
-    `The tables have version ${SCHEMA_VERSION} (`,
+    `| \`version\`   | integer | ${SCHEMA_VERSION}; versions 1 to ${
+      SCHEMA_VERSION - 1
+    } had other tables`,
+    `The tables have version ${SCHEMA_VERSION} (\`blocksweep_schema\`). Versions 1 to ` +
+    `${SCHEMA_VERSION - 1} had other tables`,
   ];
   for (const text of named) assertStringIncludes(await read("docs/database.md"), text);
   const statements = await read("src/store/schema/tables.sql");
   assertStringIncludes(statements, `schema version ${SCHEMA_VERSION}.`);
+  const versions = await read("docs/versions.md");
+  assertStringIncludes(versions, `${config.version} has version ${SCHEMA_VERSION}.`);
+  assertStringIncludes(
+    versions,
+    `its tables have version ${
+      SCHEMA_VERSION + 1
+    }, and this program uses version ${SCHEMA_VERSION};`,
+  );
 });
 
 Deno.test("docs/database.md lists each table with its columns and types", async () => {

@@ -37,7 +37,7 @@ const USUAL_LOSS = 24;
 const ENOUGH_CANARIES = 1000;
 
 /** Fewer probes than this, one to each /24 of a /20, may be too few for any part of a plan. */
-const LEAST_PROBES = 16;
+const MIN_PROBES = 16;
 
 /** Pause while the queue of interviews is full, milliseconds. */
 const PAUSE_MS = 10;
@@ -123,7 +123,7 @@ export class AdaptiveSweep {
       if (signal.aborted) break;
       const pass = this.#end() ?? discovery.plan(input);
       if (typeof pass === "string" || pass.probes === 0) {
-        const isRest = input.probes < LEAST_PROBES;
+        const isRest = input.probes < MIN_PROBES;
         this.#report.ended = typeof pass === "string" ? pass : isRest ? "budget" : "nothing-left";
         if (state.firstProbeAt !== undefined) {
           await sleep(clock, Math.max(0, cooldownMs - BETWEEN_PASSES_MS), signal);

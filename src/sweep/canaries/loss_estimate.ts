@@ -79,7 +79,7 @@ const LONGEST_INTERVAL = 0.5;
  * Two intervals that share less than this part of the shorter one show that the loss has changed. At
  * constant loss this happens in about 2 of 100 scans.
  */
-const LEAST_SHARED = 1 / 4;
+const MIN_SHARED = 1 / 4;
 
 /**
  * Estimates the lost proportion p, with a confidence interval of at least 95 %; `undefined` if the
@@ -128,7 +128,7 @@ function joined(both: readonly Interval[]): Interval {
   const [lows, highs] = [both.map(({ low }) => low), both.map(({ high }) => high)];
   const [low, high] = [Math.max(...lows), Math.min(...highs)];
   const shorter = Math.min(...both.map((one) => one.high - one.low));
-  return high - low >= LEAST_SHARED * shorter
+  return high - low >= MIN_SHARED * shorter
     ? { low, high }
     : { low: Math.min(...lows), high: Math.max(...highs) };
 }

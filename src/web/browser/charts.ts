@@ -17,7 +17,7 @@ const CHART_HEIGHT = 212;
 /** How far from a point the pointer shows its values, CSS pixels. */
 const REACH = 12;
 /** Least height of the ground of a partly offline time, CSS pixels. */
-const LEAST_BAND = 6;
+const MIN_BAND = 6;
 /** Number of steps that an arrow key moves the cursor with Shift. */
 const FAST_STEPS = 10;
 /** Maximum number of pieces of a chart that grows. */
@@ -176,7 +176,7 @@ export class TimeChart {
       Math.min(left + width, Math.max(left, this.#uplot.valToPos(time, "x", true)));
     const [start, end] = [xOf(from), xOf(to)];
     const [high, low] = typeof values === "number"
-      ? [top, top + Math.max(LEAST_BAND * devicePixelRatio, values * height)]
+      ? [top, top + Math.max(MIN_BAND * devicePixelRatio, values * height)]
       : [values[1], values[0]].map((value) => this.#uplot.valToPos(value, "y", true));
     if (end <= start) return;
     ctx.save();

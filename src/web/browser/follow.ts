@@ -2,7 +2,7 @@
 import { replaceFragments } from "./fresh_fragments.ts";
 
 /** Least time between two updates of the page, milliseconds. */
-const LEAST_MS = 5000;
+const MIN_MS = 5000;
 
 let stream: EventSource | undefined;
 let updatedAt = 0;
@@ -21,7 +21,7 @@ function update(): void {
     isPlanned = false;
     updatedAt = performance.now();
     replaceFragments("[data-follow]");
-  }, Math.max(0, updatedAt + LEAST_MS - performance.now()));
+  }, Math.max(0, updatedAt + MIN_MS - performance.now()));
 }
 
 /** Opens the stream in a visible tab, and closes it in a hidden one: browsers have few connections. */

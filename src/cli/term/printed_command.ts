@@ -8,10 +8,10 @@ import { dashed, type GivenOptions, optionsOf } from "../../app/options/mod.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { programName } from "./console.ts";
 
-/** A `scan` command for `sh`, `zsh` and `fish`. */
+/** A `scan` command for `sh`, `zsh` and `fish`. It has no webhook, whose URL may contain secrets. */
 export function scanCommand({ words, given }: GivenOptions): string {
   const options = optionsOf("scan").flatMap(({ name, takes }) => {
-    const texts = given.get(name) ?? [];
+    const texts = name.startsWith("webhook") ? [] : given.get(name) ?? [];
     return takes === undefined
       ? texts.map(() => dashed(name))
       : texts.flatMap((text) =>

@@ -150,6 +150,14 @@ const NOT_REPEATED: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   "their options were read already": ["config", "resume"],
+  "the URL of a webhook may contain secrets": [
+    "webhook",
+    "webhook-format",
+    "webhook-events",
+    "webhook-template",
+    "webhook-header",
+    "webhook-secret",
+  ],
   "nothing is sent": ["dry-run", "list-targets", "echo-config", "help", "version"],
   "they concern the terminal": [
     "stats-every",
@@ -197,6 +205,12 @@ Deno.test("the command for omitted endpoints repeats what permits, protects, lim
   assertEquals(Object.fromEntries(given), { protocol: ["sqp"], ...Object.fromEntries(meant) });
   const decided = [...Object.keys(REPEATED), ...Object.values(NOT_REPEATED).flat()];
   assertEquals(decided.toSorted(), optionsOf("scan").map(({ name }) => name).toSorted());
+});
+
+Deno.test("a printed command has no webhook", () => {
+  const given = new Map([["webhook", ["https://x.test/..."]], ["webhook-format", ["slack"]]]);
+  const command = scanCommand({ words: ["127.0.0.1"], given });
+  assertEquals(/webhook|slack/.test(command), false, command);
 });
 
 Deno.test("the command for omitted endpoints does not change the checkpoint of an interrupted scan", () => {

@@ -6,7 +6,7 @@
  */
 import type { DashboardFilters, Facets, FacetValue } from "../queries/dashboard_data.ts";
 import { type FacetName, FACETS } from "../queries/schemas.ts";
-import { filterQuery, readFilters } from "../queries/filters.ts";
+import { FILTER_NAMES, filterQuery, readFilters } from "../queries/filters.ts";
 import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
 import { acceptedUrl, serversUrl, toggled, urlOf, USUAL_SORT } from "./links.ts";
 import { countText, shortCount } from "./quantities.ts";
@@ -204,15 +204,16 @@ export function BoundsForm({ filters, sort }: FilterProps) {
 }
 
 /** The names of filters in chips. */
-const CHIP_NAMES: Readonly<Record<string, string>> = {
+const CHIP_NAMES: Readonly<Record<keyof DashboardFilters, string>> = {
+  ...FACET_TITLES,
   text: "Text",
   online: "Online",
   confidence: "Confidence",
   network: "Network",
   tag: "Tag",
-  min_players: "Players from",
-  max_players: "Players to",
-  no_aliases: "Without aliases",
+  minPlayers: "Players from",
+  maxPlayers: "Players to",
+  noAliases: "Without aliases",
   since: "Changed since",
 };
 
@@ -234,12 +235,11 @@ export function FilterChips(
     <ul class="chips" aria-label="Filters">
       {all.map(([name, value], i) => {
         const rest = readFilters(new URLSearchParams(all.filter((_, at) => at !== i)));
-        const title = CHIP_NAMES[name] ?? FACET_TITLES[name as FacetName] ?? name;
         return (
           <li>
             <a href={urlOf(path, rest, more)}>
               <span class="hidden">Remove the filter</span>
-              <span>{title}</span>
+              <span>{CHIP_NAMES[FILTER_NAMES[name]]}</span>
               <b>{value === "true" ? "yes" : value === "false" ? "no" : safeText(value, 60)}</b>
               <span aria-hidden="true">×</span>
             </a>

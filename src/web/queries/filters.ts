@@ -12,6 +12,11 @@ const NAMES = (Object.keys(DASHBOARD_FILTERS) as (keyof DashboardFilters)[]).map
   [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), name] as const
 );
 
+/** The names of filters in code, by their names in URLs. */
+export const FILTER_NAMES: Readonly<Record<string, keyof DashboardFilters>> = Object.fromEntries(
+  NAMES,
+);
+
 /** The parameters of filters, by their names in URLs. */
 export const FILTER_PARAMETERS: Parameters = Object.fromEntries(
   NAMES.map(([name, filter]) => [name, DASHBOARD_FILTERS[filter].parameter]),

@@ -5,6 +5,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { GROUPED_COMMANDS, isCommand, splitCommand } from "../src/app/options/command_words.ts";
 import { readCommandLine, readOptions } from "./cli/command_line.ts";
+import { SELECTION } from "../src/app/options/groups/selection.ts";
 import { scanChoice } from "../src/app/scan/scan_choice.ts";
 import { demoFleet } from "../src/cli/commands/demo.ts";
 import { InputError } from "../src/core/errors.ts";
@@ -17,6 +18,8 @@ import { PROTOCOLS } from "../src/protocols/list.ts";
 import { goldenPaths, indexOf } from "./golden/write_index.ts";
 import { SECTIONS, withSections } from "../docs/write_reference.ts";
 import { documentedFlags } from "../src/protocols/documented_flags.ts";
+import { ROUTES } from "../src/web/api/routes.ts";
+import { FILTER_PARAMETERS } from "../src/web/queries/filters.ts";
 import {
   anchorsIn,
   commandsIn,
@@ -308,6 +311,21 @@ Deno.test("no file contains marks of a merge conflict", async () => {
   for (const mark of ["<".repeat(7) + " HEAD", "=".repeat(7), `| ${"=".repeat(7)} |   |`]) {
     assertEquals(conflictIn(`a\n${mark}\nb\n`), mark);
   }
+});
+
+Deno.test("the guide to the dashboard names each filter, and each path", () => {
+  const spans = spansIn(textOf("docs/guide/dashboard.md"));
+  const names = [...Object.keys(FILTER_PARAMETERS), ...ROUTES.map(({ path }) => path)];
+  assert(names.length > 30, `${names.length} names`);
+  assertEquals(names.filter((name) => !spans.includes(name)), []);
+});
+
+Deno.test("the guide to databases names each option that selects servers", () => {
+  const words = new Set(
+    spansIn(textOf("docs/guide/databases.md")).map((span) => span.split(" ")[0]),
+  );
+  const names = SELECTION.options.map(({ name }) => `--${name}`);
+  assertEquals(names.filter((name) => !words.has(name)), []);
 });
 
 Deno.test("docs/operators.md names the default limits of a scan", () => {

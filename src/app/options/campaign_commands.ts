@@ -9,6 +9,11 @@
 export const NO_LOSS = "workers share one rate, and none of them can measure the loss that all " +
   "cause together; give a --rate such as 500 or 10k";
 
+/** The same reason for several options that a command lacks. */
+function because(reason: string, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, reason]));
+}
+
 /** The help of each command of campaigns. */
 export const CAMPAIGN_COMMANDS = {
   "campaign submit": {
@@ -22,20 +27,39 @@ export const CAMPAIGN_COMMANDS = {
       "The rate is the rate of the campaign. A worker sends its share: the rate divided by\n" +
       "--max-running, for each part that it scans.",
     lacks: {
-      ...Object.fromEntries(
-        ["adaptive", "budget", "stop-below", "known", "net-budget"].map((name) => [
-          name,
-          "a campaign probes each endpoint of its parts; an adaptive scan runs on one machine, or " +
-          "on several with scan --shard",
-        ]),
+      ...because(
+        "a campaign probes each endpoint of its parts; an adaptive scan runs on one machine, or on " +
+          "several with scan --shard",
+        ["adaptive", "budget", "stop-below", "known", "net-budget"],
       ),
-      "checkpoint": "workers keep the progress of parts in NATS",
-      "engine": "each worker chooses its own: campaign work --engine",
+      ...because("workers keep the progress of parts in NATS", ["checkpoint", "from"]),
+      ...because("the options of a campaign are in no file; give them on the command line", [
+        "config",
+        "echo-config",
+      ]),
+      ...because("each worker chooses its own: campaign work --engine", ["engine", "threads"]),
+      "source-port": "a worker may scan several parts at a time, each from a port that is free",
+      ...because("scan --list-targets prints them; campaign submit --dry-run counts them", [
+        "list-targets",
+        "sL",
+      ]),
       "max-results": "a worker does not know how many rows the others have written",
       "max-runtime": "campaign pause and campaign cancel end its scans",
       "max-targets": "targets are divided into whole networks; name fewer of them",
-      "o": "rows go to the database of campaign collect",
-      "output": "rows go to the database of campaign collect",
+      ...because("rows go to the database of campaign collect; export writes them to files", [
+        ...["o", "output", "format", "oD", "oJ", "oG", "oL", "append", "fields", "sort"],
+      ]),
+      ...because("give it to campaign collect, which writes the database", [
+        ...["down-after", "keep", "text-index", "partition-by-month"],
+      ]),
+      ...because("campaign status shows the progress of all workers, also with --watch or --json", [
+        ...["status-file", "stats-every", "metadata-file", "metrics", "verbose"],
+      ]),
+      ...because("watch --webhook sends the events of the database of campaign collect", [
+        ...["webhook", "webhook-format", "webhook-events", "webhook-template"],
+        ...["webhook-header", "webhook-secret"],
+      ]),
+      ...because("its output is plain lines without colours", ["plain", "no-color"]),
       "rescan": "servers of a database change while workers scan; write them into a file with " +
         "export -o targets.txt, and read it with -iL",
       "resume": "workers continue unfinished parts by themselves; after a pause: campaign resume",

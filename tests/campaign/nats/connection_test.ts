@@ -66,13 +66,19 @@ Deno.test("without a server, the message says how to start one", async () => {
       "start one, for example with: nats-server -js",
   );
   assertEquals(
+    connectError(new Error("getaddrinfo ENOTFOUND host.invalid"), "nats://host.invalid").message,
+    'Cannot connect to NATS at "nats://host.invalid": the host name has no address',
+  );
+});
+
+/** Permissions without one to look up names. */
+const LOOPBACK: Deno.PermissionOptions = { net: ["127.0.0.1"], read: "inherit", env: "inherit" };
+
+Deno.test("a host name needs a permission", { permissions: LOOPBACK }, async () => {
+  assertEquals(
     await refusal({ nats: "nats://host.invalid" }),
     'Cannot connect to NATS at "nats://host.invalid": the permission to look up the host name is ' +
       "missing; add --allow-net to deno run or deno install",
-  );
-  assertEquals(
-    connectError(new Error("getaddrinfo ENOTFOUND host.invalid"), "nats://host.invalid").message,
-    'Cannot connect to NATS at "nats://host.invalid": the host name has no address',
   );
 });
 

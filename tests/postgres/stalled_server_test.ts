@@ -10,7 +10,7 @@ import { systemClock } from "../../src/net/clock.ts";
 import { type Database, Unavailable } from "../../src/store/database/database.ts";
 import { openPostgres } from "../../src/store/database/postgres.ts";
 import { parsePostgres } from "../../src/store/database/postgres_url.ts";
-import type { ServerWaits } from "../../src/store/database/responding_server.ts";
+import { SERVER_WAITS, type ServerWaits } from "../../src/store/database/responding_server.ts";
 import { finish, run, start, until } from "../cli/program.ts";
 import { startSwallowingProxy, type SwallowingProxy } from "../fakes/swallowing_proxy.ts";
 import { connect, postgresTest } from "../store/databases.ts";
@@ -23,9 +23,9 @@ function proxied(url: string): { readonly proxy: SwallowingProxy; readonly url: 
   return { proxy, url: through.href };
 }
 
-function open(url: string, waits: Omit<ServerWaits, "clock">): Promise<Database> {
+function open(url: string, waits: Pick<ServerWaits, "silenceMs" | "connectMs">): Promise<Database> {
   const location = parsePostgres(url);
-  const all = { ...waits, clock: systemClock };
+  const all = { ...SERVER_WAITS, ...waits };
   return openPostgres(location, "the test's server", location.password, undefined, all);
 }
 

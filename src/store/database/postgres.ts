@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { systemClock } from "../../net/clock.ts";
+import { sleep } from "../../net/clock.ts";
 import { InputError } from "../../core/errors.ts";
 import { ChangedMeanwhile, type Database, MAX_ATTEMPTS, type Row, type Value } from "./database.ts";
 import { numbered, PostgresConnection } from "./postgres_connection.ts";
@@ -123,13 +123,13 @@ class Postgres extends PostgresConnection implements Database {
       } catch (error) {
         if (attempt === MAX_ATTEMPTS || !isRetried(error)) throw error;
       }
-      const pauseMs = RETRY_PAUSE_MS * 2 ** attempt * Math.random();
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      const { clock, random } = this.waits;
+      await sleep(clock, RETRY_PAUSE_MS * 2 ** attempt * random());
     }
   }
 
   async #transactionOnce<T>(work: () => Promise<T>): Promise<T> {
-    const sent = systemClock.wall();
+    const sent = this.waits.clock.wall();
     // The driver returns a result for each statement.
     const results = await this.query(BEGIN) as unknown as readonly { readonly rows: Row[] }[];
     this.isInTransaction = true;

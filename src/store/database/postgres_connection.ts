@@ -42,7 +42,7 @@ export class PostgresConnection {
     private readonly newClient: (ssl: Encryption) => Client,
     private readonly encryptions: readonly Encryption[],
     private readonly redact: (message: string) => string,
-    private readonly waits: ServerWaits,
+    protected readonly waits: ServerWaits,
   ) {}
 
   async script(sql: string): Promise<void> {

@@ -12,6 +12,8 @@ export interface ServerWaits {
   /** Timeout for a connection attempt, also that of the check, milliseconds. */
   readonly connectMs: number;
   readonly clock: Clock;
+  /** Returns numbers from 0 to below 1, which spread the pauses of transactions that run again. */
+  readonly random: () => number;
   /** Limits each statement to {@linkcode CANCELLED_MS} from then on. Default: none. */
   readonly cancelled?: AbortSignal;
 }
@@ -24,6 +26,7 @@ export const SERVER_WAITS: ServerWaits = {
   silenceMs: 5000,
   connectMs: 10_000,
   clock: systemClock,
+  random: Math.random,
 };
 
 /** A connection on which a statement runs. */
@@ -44,7 +47,7 @@ export interface CheckedLink {
 export async function whileResponding<T>(
   reply: Promise<T>,
   link: CheckedLink,
-  { silenceMs, clock, cancelled }: Omit<ServerWaits, "connectMs">,
+  { silenceMs, clock, cancelled }: Omit<ServerWaits, "connectMs" | "random">,
 ): Promise<T> {
   const { promise: silent, reject } = Promise.withResolvers<never>();
   const ended = new AbortController();

@@ -68,10 +68,10 @@ const FILTERS: readonly (readonly [name: string, (round: number) => DashboardFil
   ["since", (n) => ({ since: NOW - n * DAY / 4 })],
 ];
 const TEXTS: typeof FILTERS = [
-  ["frequent text", (n) => ({ text: `server number ${n % 10}` })],
-  ["text", (n) => ({ text: `skyblock realm ${n}` })],
-  ["rare text", (n) => ({ text: n % 2 === 0 ? "zebra" : `zebra crossing ${n}` })],
-  ["short text", (n) => ({ text: `${n}` })],
+  ["frequent text", (n) => ({ text: [`server number ${n % 10}`] })],
+  ["text", (n) => ({ text: [`skyblock realm ${n}`] })],
+  ["rare text", (n) => ({ text: [n % 2 === 0 ? "zebra" : `zebra crossing ${n}`] })],
+  ["short text", (n) => ({ text: [`${n}`] })],
 ];
 const SORTS = ["players", "name", "new", "changed", "version", "address"] as const;
 

@@ -46,11 +46,11 @@ export const FILTERS: readonly (readonly [name: string, filters: ServerFilters])
 
 /** Filters for which a text index is needed. */
 export const TEXT_FILTERS: typeof FILTERS = [
-  ["--text server", { text: "server" }],
-  ["--text skyblock", { text: "skyblock" }],
-  ["--text zebra", { text: "zebra" }],
-  ["--text server --max-players 0", { text: "server", maxPlayers: 0 }],
-  ["--text server --max-players 5 --online", { text: "server", maxPlayers: 5, online: true }],
+  ["--text server", { text: ["server"] }],
+  ["--text skyblock", { text: ["skyblock"] }],
+  ["--text zebra", { text: ["zebra"] }],
+  ["--text server --max-players 0", { text: ["server"], maxPlayers: 0 }],
+  ["--text server --max-players 5 --online", { text: ["server"], maxPlayers: 5, online: true }],
 ];
 
 /** All sort orders. */

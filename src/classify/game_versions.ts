@@ -46,6 +46,21 @@ export function versionsWith(edition: string | null, number: number | null): str
   return shown.length < 2 ? shown[0] : `${shown[0]} to ${shown.at(-1)}`;
 }
 
+const releasesOf: Readonly<Record<Edition, () => Names>> = {
+  java: once(() => releasesAmong(namesOf.java())),
+  bedrock: once(() => releasesAmong(namesOf.bedrock())),
+};
+
+function releasesAmong(names: Names): Names {
+  const releases = [...names].map(([number, all]) => [number, all.filter(isRelease)] as const);
+  return new Map(releases.filter(([, all]) => all.length > 0));
+}
+
+/** The releases of an edition by protocol number. A number of snapshots only is omitted. */
+export function protocolReleases(edition: Edition): ReadonlyMap<number, readonly string[]> {
+  return releasesOf[edition]();
+}
+
 function isRelease(name: string): boolean {
   return /^[\d.]+$/.test(name);
 }

@@ -7,6 +7,9 @@ import { INCOMPLETE_FLAGS } from "../core/flags.ts";
 import type { Facts, ServerRecord } from "../core/record.ts";
 import type { Protocol } from "./protocol.ts";
 
+/** The facts about mods: their protocol, the number of mods, and an object whose keys are their names. */
+export const MODS_FACTS = { protocol: "slp", count: "mods_count", names: "mods" } as const;
+
 /** Whether a flag means that a record lacks a part of the server's status. */
 export function isIncompleteFlag(flag: string, protocols: readonly Protocol[]): boolean {
   return INCOMPLETE_FLAGS.includes(flag) ||

@@ -107,6 +107,14 @@ export {
   type ServerFilters,
   testOf,
 } from "./queries/filters.ts";
+export {
+  hasParts,
+  NONE_LISTED,
+  partsOfNames,
+  type SearchedList,
+  SOME_LISTED,
+} from "./queries/listed_parts_filter.ts";
+export { isVersion, type VersionedServer } from "./queries/version_filter.ts";
 export { isPosition, type PageCursor, readPosition, startAt } from "./queries/order_positions.ts";
 export { type MatchIndex, pageOf, type PageSteps } from "./queries/page.ts";
 export { canonicalHost, hasAddressIn } from "./rows/addresses.ts";

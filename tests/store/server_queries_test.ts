@@ -66,15 +66,17 @@ onEngines(
     await fill(db);
     assertEquals(await ports(db, {}), [1, 2, 3, 4]);
     assertEquals(await ports(db, { online: true }), [1, 2, 4]);
-    assertEquals(await ports(db, { version: ["1.21"] }), [1, 2]);
-    assertEquals(await ports(db, { version: ["1.21.50"] }), [2]);
+    assertEquals(await ports(db, { version: ["1.21"] }), [1, 2, 4]);
+    assertEquals(await ports(db, { version: ["1.21.50"] }), [2, 4]);
+    assertEquals(await ports(db, { version: ["1.9..1.21"] }), [1, 2, 4]);
+    assertEquals(await ports(db, { version: [">1.21"] }), [3]);
     assertEquals(await ports(db, { version: ["V1.21"] }), [4]);
     assertEquals(await ports(db, { software: ["PU"] }), [3]);
     assertEquals(await ports(db, { minPlayers: 0 }), [1, 3, 4]);
     assertEquals(await ports(db, { minPlayers: 6 }), [3]);
-    assertEquals(await ports(db, { text: "sky" }), [3, 4]);
+    assertEquals(await ports(db, { text: ["sky"] }), [3, 4]);
     assertEquals(await ports(db, { since: 1001 }), [2, 4]);
-    assertEquals(await ports(db, { online: true, text: "sky", since: 1, minPlayers: 0 }), [4]);
+    assertEquals(await ports(db, { online: true, text: ["sky"], since: 1, minPlayers: 0 }), [4]);
   },
 );
 
@@ -83,11 +85,11 @@ onEngines("wildcards and quotes in a user's text have no special meaning", async
   for (
     const [text, found] of [["100%", [2]], ["0% _ä", [2]], ["%", [2]], ["_", [2]], ["\\o", [4]]]
   ) {
-    assertEquals(await ports(db, { text: text as string }), found as number[], text as string);
+    assertEquals(await ports(db, { text: [text as string] }), found as number[], text as string);
   }
   for (const text of ["'", '"', "' or 1=1 --", "\0", "\ud800", "a?b", "$1", "\\", "\\\\"]) {
     const found = text === "\\" ? [4] : [];
-    assertEquals(await ports(db, { text }), found, text);
+    assertEquals(await ports(db, { text: [text] }), found, text);
     assertEquals(await ports(db, { software: [text], version: [text] }), []);
   }
 });

@@ -103,10 +103,11 @@ export const FILTERS: readonly DashboardFilters[] = [
   ...[{ online: true }, { online: false }, { noAliases: true }, { since: 1100 }],
   ...[{ minPlayers: 0 }, { minPlayers: 41, maxPlayers: 61 }, { maxPlayers: 6 }],
   ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "i\u0307stan", "paper", "absent", "rld", "🦆🦆"]
-    .map((text) => ({ text })),
+    .map((text) => ({ text: [text] })),
+  ...[{ mods: ["yes"] }, { plugins: ["no"] }, { text: ["sky", "paper"] }],
   { software: ["paper"], version: ["1.2"], online: true },
   { edition: ["java"], protocol: ["query"], port: [25565, 3], minPlayers: 5 },
-  { text: "sky", software: ["rare"], network: ["10.0.0.0/16"] },
+  { text: ["sky"], software: ["rare"], network: ["10.0.0.0/16"] },
 ];
 
 /** Filters of places. */
@@ -158,9 +159,15 @@ const CHECKS: Checks = {
   maxPlayers: (one, most) => one.players_online !== null && one.players_online <= most,
   noAliases: (one, value) => !value || one.alias_of === null,
   text: (one, text) =>
-    [one.name, one.motd_plain, one.map, one.software].some((column) =>
-      column?.toLowerCase().includes(text.toLowerCase())
+    text.every((part) =>
+      [one.name, one.motd_plain, one.map, one.software].some((column) =>
+        column?.toLowerCase().includes(part.toLowerCase())
+      )
     ),
+  mods: (one, wanted) => wanted.includes(one.extras?.slp?.mods === undefined ? "no" : "yes"),
+  plugins: (one, wanted) => wanted.includes(one.plugins?.length ? "yes" : "no"),
+  down: (one, at) => !one.online && one.seen_at < at,
+  stale: (one, at) => one.probed_at < at,
   since: (one, at) => one.changed_at > at,
 };
 

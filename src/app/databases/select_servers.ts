@@ -84,7 +84,11 @@ export function serverSelectionOf(options: SelectionOptions, now: number): Serve
     tag: tag.length === 0 ? undefined : tag,
     minPlayers,
     maxPlayers,
-    text,
+    text: text === undefined ? undefined : [text],
+    mods: undefined,
+    plugins: undefined,
+    down: undefined,
+    stale: undefined,
   };
   return { ...filters, sort, limit };
 }

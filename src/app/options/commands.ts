@@ -79,6 +79,9 @@ export interface CommandDescription {
 const TARGET_FORMS =
   "A TARGET is an address, 10.0.0.0/24, 10.0.0.1-10.0.0.9, 10.0.0.1-254 or a name; each may have :PORT.";
 
+const SEARCH_NOTE =
+  "The WORDs are those of the dashboard's search: texts, addresses, version:1.20..1.21, players:>0,\n" +
+  "mods:yes, down:1h, since:24h and others; docs/guide/databases.md lists them.";
 const BY_NAME = "For a name, or NAME:25565, the SRV record is looked up too; ";
 
 /** The shells that have completions. */
@@ -187,14 +190,16 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     words: { most: 0 },
   },
   servers: {
-    usage: "servers DATABASE [options]",
+    usage: "servers DATABASE [WORD...] [options]",
     purpose: "show the servers of a database",
+    note: SEARCH_NOTE,
     examples: [
       "servers servers.db --online",
-      "servers servers.db --software paper --game-version 1.21 --min-players 5",
+      "servers servers.db version:1.20..1.21 mods:yes 'players:>0'",
+      "servers servers.db 192.168.1.0/24 down:1h",
       'servers servers.db --text "sky block" --json',
     ],
-    words: { most: 1, completions: "files" },
+    words: { completions: "files" },
   },
   history: {
     usage: "history DATABASE [HOST[:PORT]] [options]",
@@ -241,15 +246,16 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     words: { most: 1, completions: "files" },
   },
   export: {
-    usage: "export DATABASE [options]",
+    usage: "export DATABASE [WORD...] [options]",
     purpose: "write the servers of a database to files, for other tools",
-    note: "Servers are ordered by address; with --since, those that changed last come first.",
+    note: `${SEARCH_NOTE}\n` +
+      "Servers are ordered by address; with --since, those that changed last come first.",
     examples: [
       "export servers.db -o servers.csv -o servers.ndjson",
       "export servers.db --online -o targets.txt",
       "export servers.db --since 24h -o changed.ndjson",
     ],
-    words: { most: 1, completions: "files" },
+    words: { completions: "files" },
   },
   import: {
     usage: "import DATABASE FILE... [options]",

@@ -5,11 +5,12 @@
  */
 import { systemClock } from "../../net/clock.ts";
 import { InputError } from "../../core/errors.ts";
+import { redactUrl } from "../../core/redact.ts";
 import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { WholeFile } from "../../sinks/whole_files.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
-import { withDatabaseErrors } from "../../store/mod.ts";
+import { type ServerSelection, withDatabaseErrors } from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
 import { readGeoipFiles, readGeoipLookup } from "../../app/geoip/mod.ts";
 import { EXIT } from "../../app/mod.ts";
@@ -33,6 +34,10 @@ import {
   whileRead,
 } from "../../app/outputs/mod.ts";
 import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
+import type { DashboardFilters } from "../../web/queries/dashboard_data.ts";
+import { filtersAt } from "../../web/queries/filters.ts";
+import { ParameterError } from "../../web/queries/parameters.ts";
+import { readSearch } from "../../web/queries/search_words.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 
@@ -44,8 +49,8 @@ const OVERLAP_MS = 3 * 60_000;
 
 /** Runs `servers`; returns the exit code. */
 export async function runServers(call: CommandCall): Promise<number> {
-  const { words: [word], options } = readCommandLine("servers", call);
-  return await show(word, {
+  const { words, options } = readCommandLine("servers", call);
+  return await show(words, {
     ...options,
     format: formatWithJson(options),
     output: [],
@@ -55,9 +60,9 @@ export async function runServers(call: CommandCall): Promise<number> {
 
 /** Runs `export`; returns the exit code. */
 export async function runExport(call: CommandCall): Promise<number> {
-  const { words: [word], options } = readCommandLine("export", call);
+  const { words, options } = readCommandLine("export", call);
   const { sort = options.since === undefined ? "address" : "changed" } = options;
-  return await show(word, { ...options, sort });
+  return await show(words, { ...options, sort });
 }
 
 /** The values of the options of both commands. */
@@ -71,11 +76,11 @@ interface ShowOptions extends SelectionOptions, OutputOptions {
 }
 
 async function show(
-  word: string | undefined,
+  [word, ...search]: readonly string[],
   options: ShowOptions,
 ): Promise<number> {
   const now = systemClock.wall();
-  const filters = serverSelectionOf(options, now);
+  const filters = withSearch(serverSelectionOf(options, now), search, now);
   const geoip = await readGeoipFiles(options.geoip);
   const geoipOf = await readGeoipLookup(geoip.files);
   const added = { hasGeoip: geoip.files.length > 0, hasTags: options.tag.length > 0 };
@@ -121,6 +126,39 @@ async function show(
     );
   }
   return EXIT.done;
+}
+
+/**
+ * A selection of servers with the filters of the words of a search.
+ *
+ * @throws InputError for a word that cannot be used, or that an option is in conflict with.
+ */
+function withSearch(
+  selection: ServerSelection,
+  words: readonly string[],
+  now: number,
+): ServerSelection {
+  const { country, operator, ...filters } = filtersAt(readWords(words), now);
+  if (country !== undefined || operator !== undefined) {
+    throw new InputError("Cannot use country: and operator: here: databases do not have them");
+  }
+  const given: Readonly<Record<string, unknown>> = { ...selection };
+  const twice = Object.keys(filters).find((name) => given[name] !== undefined);
+  if (twice === undefined) return { ...selection, ...filters };
+  throw new InputError(
+    `Cannot use words and an option for the filter "${twice}": omit one of them`,
+  );
+}
+
+function readWords(words: readonly string[]): DashboardFilters {
+  try {
+    return readSearch(words.join(" "));
+  } catch (error) {
+    if (!(error instanceof ParameterError)) throw error;
+    const hasSecret = words.some((word) => redactUrl(word) !== word);
+    const message = hasSecret ? `Cannot use "${words.map(redactUrl).join(" ")}"` : error.message;
+    throw new InputError(`${message}: write ${error.wanted}`);
+  }
 }
 
 /** The columns of rows: with `--geoip`, country and operator after the others; with `--tag`, tags in the table. */

@@ -10,8 +10,8 @@ import { type Range, RangeSet } from "../../targets/ranges.ts";
 import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";
 import { addressColumn, addressValue } from "../rows/addresses.ts";
 import { readTexts } from "../rows/json_cells.ts";
-import type { ListedRecord } from "../rows/stored_record.ts";
-import { foldedKey, storable, versionKey } from "../rows/stored_values.ts";
+import { fieldExpression, type ListedRecord } from "../rows/stored_record.ts";
+import { foldedKey, storable } from "../rows/stored_values.ts";
 import {
   anyOf,
   distinctValues,
@@ -24,6 +24,8 @@ import {
   SEARCHED,
   type ServerCondition,
 } from "./server_conditions.ts";
+import { listsParts, withParts } from "./listed_parts_filter.ts";
+import { hasVersion, isVersion, type VersionedServer } from "./version_filter.ts";
 
 /**
  * Filters of a query for servers. A filter that is omitted matches all servers. Of several values of a
@@ -32,7 +34,10 @@ import {
 export interface ServerFilters {
   /** Parts of the software's name (its first 64 code units), case-insensitive. */
   readonly software?: readonly string[];
-  /** Game versions or their starts, in whole numbers: `1.21` matches `1.21.50` and not `1.210`. */
+  /**
+   * Ranges of game versions in release order (`1.20..1.21`, `>=1.20`), versions with their patch releases
+   * (`1.21` matches `1.21.50` and not `1.210`), or other texts that a server publishes.
+   */
   readonly version?: readonly string[];
   /** Editions, of which a server has one. */
   readonly edition?: readonly string[];
@@ -54,10 +59,18 @@ export interface ServerFilters {
   readonly minPlayers?: number;
   /** Maximum number of players online. A server that publishes no number does not match. */
   readonly maxPlayers?: number;
-  /** A part of name, MOTD, map or software, case-insensitive. */
-  readonly text?: string;
+  /** `yes`: servers that list mods; `no`: others; or parts of the names of mods. */
+  readonly mods?: readonly string[];
+  /** The same for plugins. */
+  readonly plugins?: readonly string[];
+  /** Parts of name, MOTD, map or software, case-insensitive: a server has all of them. */
+  readonly text?: readonly string[];
   /** Only servers that changed later than this time, Unix milliseconds: new, other content, online, offline. */
   readonly since?: number;
+  /** Only servers that count as offline, and whose last reply is older than this time, Unix milliseconds. */
+  readonly down?: number;
+  /** Only servers whose last probe is older than this time, Unix milliseconds. */
+  readonly stale?: number;
   /** `true`: only servers that count as online; `false`: only those that count as offline. */
   readonly online?: boolean;
 }
@@ -72,7 +85,7 @@ interface ServerFilter<Value> extends FilterTest<Value, ListedRecord> {
   readonly sql: (
     database: Database,
     filters: ServerFilters,
-  ) => ServerCondition | Promise<ServerCondition>;
+  ) => ServerCondition | Promise<ServerCondition | readonly ServerCondition[]>;
 }
 
 export interface ColumnTest<Value, Name extends string, Cell>
@@ -110,13 +123,10 @@ export const SERVER_FILTERS = {
     const parts = wanted.map(foldCase);
     return (text) => text !== null && parts.some((part) => foldedKey(text).includes(part));
   }),
-  version: filter("version", hasVersion, (wanted: readonly string[]) => {
-    const keys = outermostKeys(wanted);
-    return (version) => {
-      const own = versionKey(version);
-      return keys.some((key) => own === key || own.startsWith(`${key}.`));
-    };
-  }),
+  version: {
+    sql: hasVersion,
+    test: (wanted: readonly string[]): (server: VersionedServer) => boolean => isVersion(wanted),
+  },
   edition: filter("edition", hasKind, isKindText),
   protocol: filter("protocols", hasKind, hasOneOf),
   confidence: filter("software_confidence", hasKind, isKindText),
@@ -147,14 +157,34 @@ export const SERVER_FILTERS = {
     hasPlayers,
     (max: number) => (players) => players !== null && players >= 0 && players <= max,
   ),
+  mods: {
+    sql: withParts("mods"),
+    test: (wanted: readonly string[]) => listsParts("mods", wanted),
+  },
+  plugins: {
+    sql: withParts("plugins"),
+    test: (wanted: readonly string[]) => listsParts("plugins", wanted),
+  },
   text: {
-    sql: (database, { text = "" }) => hasText(database, text),
-    test: (text) => {
-      const part = foldCase(text);
+    sql: (database, { text = [] }) => Promise.all(text.map((part) => hasText(database, part))),
+    test: (texts: readonly string[]) => {
+      const parts = texts.map(foldCase);
       return (server: Pick<ListedRecord, typeof SEARCHED[number]>) =>
-        SEARCHED.some((column) => server[column]?.toLowerCase().includes(part));
+        parts.every((part) =>
+          SEARCHED.some((column) => server[column]?.toLowerCase().includes(part))
+        );
     },
   },
+  down: {
+    sql: (database, { down = 0 }) => ({
+      table: "t",
+      sql: `t.online = false and ${LAST_REPLY} < ${timeParameter(database)}`,
+      values: [down],
+    }),
+    test: (time: number) => (server: Pick<ListedRecord, "online" | "seen_at">) =>
+      !server.online && server.seen_at < time,
+  },
+  stale: filter("probed_at", isStale, (time: number) => (probedAt) => probedAt < time),
   since: filter("changed_at", isChangedSince, (time: number) => (changedAt) => changedAt > time),
   online: filter("online", hasState, (wanted: boolean) => (online) => online === wanted),
 } as const satisfies {
@@ -169,7 +199,7 @@ export async function conditionsOf(
   const given = givenFilters(SERVER_FILTERS, filters);
   const queries = new Set(given.map(({ name }) => SERVER_FILTERS[name].sql));
   const conditions: ServerCondition[] = [];
-  for (const sql of queries) conditions.push(await sql(database, filters));
+  for (const sql of queries) conditions.push(...[await sql(database, filters)].flat());
   return conditions;
 }
 
@@ -216,6 +246,14 @@ function hasState(_: Database, { online }: ServerFilters): ServerCondition {
   const sql = `t.online = ${online}`;
   const ids = { sql: `select t.server as id from server_state t where ${sql}`, values: [] };
   return { table: "t", sql, values: [], ids, order: "players" };
+}
+
+/** When a server last replied; one that never did counts as if its last probe was a reply. */
+const LAST_REPLY = fieldExpression("seen_at");
+
+function isStale(database: Database, { stale = 0 }: ServerFilters): ServerCondition {
+  const sql = `t.probed_at < ${timeParameter(database)}`;
+  return { table: "t", sql, values: [stale] };
 }
 
 function isChangedSince(database: Database, { since = 0 }: ServerFilters): ServerCondition {
@@ -311,24 +349,6 @@ function kindOf(key: string): ServerKind {
     software_confidence: confidence || null,
     protocols: readTexts(rest.join("|")) ?? [],
   };
-}
-
-/**
- * The condition of the filter `version`: a version equals a wanted one, or begins with it and a period.
- * Few keys of other versions are between `KEY` and `KEY/`.
- */
-function hasVersion(_: Database, { version = [] }: ServerFilters): ServerCondition {
-  const keys = outermostKeys(version);
-  const isVersion = (s: string) =>
-    `${s}version_key >= ? and ${s}version_key < ? and (${s}version_key = ? or ${s}version_key >= ?)`;
-  const each = keys.map((key) => [key, `${key}/`, key, `${key}.`]);
-  return { ...ofRanges(isVersion, each), ...keys.length === 1 && { order: "version" as const } };
-}
-
-/** The keys of versions without those of versions that another one includes. */
-function outermostKeys(versions: readonly string[]): string[] {
-  const keys = [...new Set(versions.map((version) => versionKey(storable(version))))];
-  return keys.filter((key) => !keys.some((other) => key.startsWith(`${other}.`)));
 }
 
 /** The condition of the filter `network`. */

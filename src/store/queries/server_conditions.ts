@@ -67,7 +67,7 @@ export function hasKey(
  */
 export async function distinctValues(
   database: Database,
-  column: "software_key" | "kind_key",
+  column: "software_key" | "kind_key" | "version_key",
   condition: Sql = { sql: "name is not null", values: [] },
 ): Promise<string[]> {
   // A loose index scan: one index lookup per distinct key, independent of the number of servers.

@@ -18,6 +18,7 @@ import {
   type ValuesOf,
 } from "../queries/parameters.ts";
 import type { Schema } from "../queries/schemas.ts";
+import { SEARCH, withSearch } from "../queries/search_words.ts";
 import type { LiveFeed } from "./live_feed.ts";
 import type { StreamLimit } from "./stream_limit.ts";
 
@@ -41,6 +42,8 @@ export interface Site {
 
 export interface RouteRequest extends Site {
   readonly path: string;
+  /** The search of the request's URL, as a user wrote it. */
+  readonly search: string;
   /** The time of the request, Unix milliseconds. */
   readonly now: number;
 }
@@ -104,7 +107,8 @@ export function route<
   const Query extends Parameters = Record<never, never>,
 >({ hasFilters, respond, ...definition }: RouteDefinition<Path, Query>): Route {
   const { pathParameters = {} as Path, parameters: others = {} as Query } = definition;
-  const parameters = hasFilters ? { ...FILTER_PARAMETERS, ...others } : others;
+  const parameters = hasFilters ? { q: SEARCH, ...FILTER_PARAMETERS, ...others } : others;
+  const isPage = !definition.path.startsWith("/api/");
   return {
     ...definition,
     pathParameters,
@@ -113,7 +117,11 @@ export function route<
       const path = Object.entries(pathParameters).map(([name, parameter]) =>
         [name, readOne(name, segments[name], parameter)] as const
       );
-      const given: Readonly<Record<string, unknown>> = readParameters(query, parameters);
+      const given: Readonly<Record<string, unknown>> = readParameters(
+        hasFilters ? withSearch(query) : query,
+        parameters,
+        isPage,
+      );
       if (hasFilters) {
         const bound = (name: string) => [name, given[name] as number | undefined] as const;
         checkBounds(bound("min_players"), bound("max_players"));
@@ -231,10 +239,10 @@ function named<Query extends Parameters>(
 
 /** What a page receives besides its data. */
 export function pageContext(
-  { path, now, database, caller, assets, hasGeoip, attributions }: RouteRequest,
+  { path, search, now, database, caller, assets, hasGeoip, attributions }: RouteRequest,
   { filters = {} }: { readonly filters?: DashboardFilters } = {},
 ): PageContext {
-  return { path, now, database, caller, assets, hasGeoip, attributions, filters };
+  return { path, search, now, database, caller, assets, hasGeoip, attributions, filters };
 }
 
 /** The route of a path, and the texts of its parameters; `undefined`: there is none. */

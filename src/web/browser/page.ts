@@ -1,4 +1,4 @@
-/** What all pages have: times of the browser's time zone, and addresses that are copied by a click. */
+/** What all pages have: times of the browser's time zone, addresses that are copied by a click, a search. */
 
 /** A time of the browser's time zone to the second: `2026-01-31 23:59:59`. */
 function localText(at: Date): string {
@@ -61,7 +61,20 @@ function copyBySelection(text: string): void {
   field.remove();
 }
 
+/** Focuses the search with the key `/`, unless something is being written. */
+function focusSearch(event: KeyboardEvent): void {
+  const isWriting = event.target instanceof Element &&
+    event.target.closest("input, select, textarea") !== null;
+  const field = document.querySelector<HTMLInputElement>(".find input");
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isWriting) return;
+  if (field === null) return;
+  event.preventDefault();
+  field.focus();
+  field.select();
+}
+
 prepare();
 useLocalFields();
+document.addEventListener("keydown", focusSearch);
 document.addEventListener("fragments", prepare);
 document.addEventListener("click", (event) => void copy(event));

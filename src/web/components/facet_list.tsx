@@ -1,14 +1,16 @@
 /** @jsxImportSource npm:hono@4.13.19/jsx */
 /**
- * The filters beside the list of servers: facets with counts, and a form for the other filters.
+ * The filters beside the list of servers: states, facets with counts, and the words of searches.
  *
  * @module
  */
 import type { DashboardFilters, Facets, FacetValue } from "../queries/dashboard_data.ts";
 import { type FacetName, FACETS } from "../queries/schemas.ts";
-import { FILTER_NAMES, filterQuery, readFilters } from "../queries/filters.ts";
+import { readFilters } from "../queries/filters.ts";
+import { SEARCH_WORDS } from "../queries/search_words.ts";
 import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
-import { acceptedUrl, serversUrl, toggled, urlOf, USUAL_SORT } from "./links.ts";
+import { filterTexts } from "./filter_texts.ts";
+import { acceptedUrl, serversUrl, toggled, urlOf } from "./links.ts";
 import { countText, shortCount } from "./quantities.ts";
 import { Bar } from "./server_cells.tsx";
 import { safeText } from "./texts.tsx";
@@ -33,6 +35,66 @@ const OPEN: readonly FacetName[] = ["edition", "software", "version"];
 interface FilterProps {
   readonly filters: DashboardFilters;
   readonly sort: ServerOrder;
+}
+
+const HOUR_MS = 3_600_000;
+/** States of servers, and the filters for each. Of one filter, a URL has one value. */
+const STATES: readonly (readonly [string, Pick<DashboardFilters, StateFilter>])[] = [
+  ["Online", { online: true }],
+  ["Offline", { online: false }],
+  ["Down for an hour", { down: -HOUR_MS }],
+  ["Down for a day", { down: -24 * HOUR_MS }],
+  ["Changed in 1 h", { since: -HOUR_MS }],
+  ["Changed in 24 h", { since: -24 * HOUR_MS }],
+  ["Not probed for 7 d", { stale: -7 * 24 * HOUR_MS }],
+];
+
+type StateFilter = "online" | "down" | "since" | "stale";
+
+/** The states of servers as filters. */
+export function StateList({ filters, sort }: FilterProps) {
+  return (
+    <details class="facet" open>
+      <summary>State</summary>
+      <ul>
+        {STATES.map(([title, state]) => {
+          const [name] = Object.keys(state) as [StateFilter];
+          const isChosen = filters[name] === state[name];
+          const chosen = { ...filters, [name]: isChosen ? undefined : state[name] };
+          return (
+            <li>
+              <a
+                href={serversUrl(chosen, { sort })}
+                aria-current={isChosen ? "true" : undefined}
+                title={isChosen ? "Remove this filter" : undefined}
+              >
+                <span>{title}</span>
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </details>
+  );
+}
+
+/** The words that a search may have. */
+export function SearchHelp() {
+  return (
+    <details class="facet">
+      <summary>Search words</summary>
+      <dl class="words">
+        {Object.values(SEARCH_WORDS).map(([example, meaning]) => (
+          <>
+            <dt>
+              <code>{example}</code>
+            </dt>
+            <dd>{meaning}</dd>
+          </>
+        ))}
+      </dl>
+    </details>
+  );
 }
 
 /** All facets that have values. */
@@ -124,99 +186,6 @@ function FacetItem(
   );
 }
 
-/** The filters as hidden fields of a form, except the named ones. */
-function HiddenFilters({ filters, sort, except }: FilterProps & { except: readonly string[] }) {
-  const fields = [...new URLSearchParams(filterQuery(filters))]
-    .filter(([name]) => !except.includes(name));
-  return (
-    <>
-      {fields.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
-      {sort !== USUAL_SORT && <input type="hidden" name="sort" value={sort} />}
-    </>
-  );
-}
-
-/** Fields of the search form, and of the form of bounds. */
-const SEARCH_FIELDS = ["text", "online"];
-const BOUND_FIELDS = ["network", "tag", "min_players", "max_players", "no_aliases"];
-
-/** The form for a text and the state. */
-export function SearchForm({ filters, sort }: FilterProps) {
-  const state = filters.online === undefined ? "" : String(filters.online);
-  return (
-    <form class="search" action="/servers" role="search">
-      <HiddenFilters filters={filters} sort={sort} except={SEARCH_FIELDS} />
-      <input
-        type="search"
-        name="text"
-        value={filters.text ?? ""}
-        maxlength={100}
-        placeholder="Name, MOTD, map or software"
-        aria-label="Text"
-      />
-      <select name="online" aria-label="State">
-        {[["", "Online and offline"], ["true", "Online"], ["false", "Offline"]].map((
-          [value, name],
-        ) => <option value={value} selected={value === state}>{name}</option>)}
-      </select>
-      <button type="submit">Search</button>
-    </form>
-  );
-}
-
-/** The form for networks and numbers of players. */
-export function BoundsForm({ filters, sort }: FilterProps) {
-  const { network = [], tag = [], minPlayers, maxPlayers, noAliases } = filters;
-  const isUsed = [minPlayers, maxPlayers, noAliases].some((one) => one !== undefined);
-  return (
-    <details class="facet" open={isUsed || network.length + tag.length > 0}>
-      <summary>Network, tag and players</summary>
-      <form class="bounds" action="/servers">
-        <HiddenFilters filters={filters} sort={sort} except={BOUND_FIELDS} />
-        <label>
-          Network
-          <input name="network" value={network[0] ?? ""} placeholder="192.0.2.0/24" />
-        </label>
-        {network.slice(1).map((one) => <input type="hidden" name="network" value={one} />)}
-        <label>
-          Tag
-          <input name="tag" value={tag[0] ?? ""} maxlength={64} />
-        </label>
-        {tag.slice(1).map((one) => <input type="hidden" name="tag" value={one} />)}
-        <span class="pair">
-          <label>
-            Players, at least
-            <input name="min_players" type="number" min="0" value={minPlayers ?? ""} />
-          </label>
-          <label>
-            at most
-            <input name="max_players" type="number" min="0" value={maxPlayers ?? ""} />
-          </label>
-        </span>
-        <label class="check">
-          <input type="checkbox" name="no_aliases" value="true" checked={noAliases === true} />
-          Without aliases
-        </label>
-        <button type="submit">Apply</button>
-      </form>
-    </details>
-  );
-}
-
-/** The names of filters in chips. */
-const CHIP_NAMES: Readonly<Record<keyof DashboardFilters, string>> = {
-  ...FACET_TITLES,
-  text: "Text",
-  online: "Online",
-  confidence: "Confidence",
-  network: "Network",
-  tag: "Tag",
-  minPlayers: "Players from",
-  maxPlayers: "Players to",
-  noAliases: "Without aliases",
-  since: "Changed since",
-};
-
 /**
  * The filters of the URL, each with a link that removes it.
  *
@@ -229,23 +198,21 @@ export function FilterChips(
     more?: Readonly<Record<string, string | number | undefined>>;
   },
 ) {
-  const all = [...new URLSearchParams(filterQuery(filters))];
+  const all = filterTexts(filters);
   if (all.length === 0) return null;
+  const without = (removed: number) =>
+    all.filter((_, at) => at !== removed).map(({ name, value }) => [name, value]);
   return (
     <ul class="chips" aria-label="Filters">
-      {all.map(([name, value], i) => {
-        const rest = readFilters(new URLSearchParams(all.filter((_, at) => at !== i)));
-        return (
-          <li>
-            <a href={urlOf(path, rest, more)}>
-              <span class="hidden">Remove the filter</span>
-              <span>{CHIP_NAMES[FILTER_NAMES[name]]}</span>
-              <b>{value === "true" ? "yes" : value === "false" ? "no" : safeText(value, 60)}</b>
-              <span aria-hidden="true">×</span>
-            </a>
-          </li>
-        );
-      })}
+      {all.map(({ text }, i) => (
+        <li>
+          <a href={urlOf(path, readFilters(new URLSearchParams(without(i))), more)}>
+            <span class="hidden">Remove the filter</span>
+            <bdi>{safeText(text, 60)}</bdi>
+            <span aria-hidden="true">×</span>
+          </a>
+        </li>
+      ))}
       <li>
         <a class="clear" href={urlOf(path, {}, more)}>Clear all</a>
       </li>

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { DAY_MS } from "../../core/quantities.ts";
 import type { Uptime } from "../../store/mod.ts";
 import type { ListedServer } from "../queries/schemas.ts";
 import { serverUrl } from "./links.ts";
@@ -44,11 +45,30 @@ function LetterTile({ text, size }: { text: string; size: number }) {
   );
 }
 
+/** How old the last reply of an online server may be; with an older one it is `stale`. */
+export const STALE_REPLY_MS = DAY_MS;
+
+export type ShownState = "online" | "stale" | "offline";
+
+/** The state of a server at a time. That of an online one is known only by replies that are not old. */
+export function stateOf(
+  { online, seen_at: seenAt }: Pick<ListedServer, "online" | "seen_at">,
+  now: number,
+): ShownState {
+  return !online ? "offline" : now - seenAt > STALE_REPLY_MS ? "stale" : "online";
+}
+
+/** What a state means. */
+const STATE_TITLES: Readonly<Record<ShownState, string>> = {
+  online: "online",
+  stale: `stale: the last reply is more than ${durationText(STALE_REPLY_MS)} old`,
+  offline: "offline",
+};
+
 /** A dot with the state of a server, and the state in words for screen readers. */
-export function StateDot({ online }: { online: boolean }) {
-  const state = online ? "online" : "offline";
+export function StateDot({ state }: { state: ShownState }) {
   return (
-    <span class={`dot ${state}`} title={state}>
+    <span class={`dot ${state}`} title={STATE_TITLES[state]}>
       <span class="hidden">{state}</span>
     </span>
   );
@@ -80,18 +100,19 @@ export function ServerAddress({ address }: { address: string }) {
   );
 }
 
-/** Players and slots, with a bar of the share. Stale numbers of offline servers are muted. */
-export function Players({ server }: { server: ListedServer }) {
+/** Players and slots, with a bar of the share: none if the count is above the slots. */
+export function Players({ server, isStale = false }: { server: ListedServer; isStale?: boolean }) {
   const { players_online: players, players_max: slots, online } = server;
   if (!online || players === null) return <span class="none">{UNKNOWN_TEXT}</span>;
-  const share = slots !== null && slots > 0 ? Math.min(1, Math.max(0, players / slots)) : 0;
+  const isAbove = slots !== null && players > Math.max(0, slots);
+  const share = slots !== null && slots > 0 ? Math.max(0, players / slots) : 0;
   return (
-    <span class="players">
+    <span class={isStale ? "players stale" : "players"}>
       <span>
         <b>{countText(players)}</b>
         {slots !== null && <small>{` / ${countText(slots)}`}</small>}
       </span>
-      <Bar share={share} />
+      {isAbove ? <small class="above">above the slots</small> : <Bar share={share} />}
     </span>
   );
 }

@@ -24,6 +24,7 @@ import {
   ServerLink,
   SoftwareText,
   StateDot,
+  stateOf,
 } from "./server_cells.tsx";
 import { Age, nameOf, safeText, Stranger } from "./texts.tsx";
 
@@ -34,6 +35,7 @@ const COLUMNS = {
   version: "Version",
   software: "Software",
   protocols: "Protocols",
+  replied: "Last reply",
   seen: "Last probe",
 } as const;
 
@@ -77,6 +79,25 @@ export function ServerTable(
   );
 }
 
+/** When a server last replied: with its latency, or since when it is offline. */
+function LastReply({ server, now }: { server: ListedServer; now: number }) {
+  const { protocol, online, seen_at: seenAt, changed_at: changedAt, latency_ms: latency } = server;
+  if (protocol === "") return <span class="none">never</span>;
+  const state = stateOf(server, now);
+  return (
+    <>
+      <Age at={seenAt} now={now} />
+      {state === "online" && <small>{latencyText(latency)}</small>}
+      {state === "stale" && <small>stale</small>}
+      {!online && changedAt >= seenAt && (
+        <small>
+          offline since <Age at={changedAt} now={now} />
+        </small>
+      )}
+    </>
+  );
+}
+
 /** Whether servers can be sorted by a column. */
 function isOrder(column: string): column is ServerOrder {
   return Object.hasOwn(SERVER_ORDERS, column);
@@ -94,16 +115,19 @@ interface Heading {
  * The headings of a table of servers, and its rows.
  *
  * @param isScripted Whether a script fills and shows the table.
+ * @param omitted A column that the table does not have.
  */
 export function ServerTableFrame(
-  { label, headingOf, isScripted, children }: {
+  { label, headingOf, isScripted, omitted, children }: {
     label: string;
     headingOf: (column: ServerColumn, title: string) => Heading;
     isScripted?: boolean;
+    omitted?: ServerColumn;
     children?: Child;
   },
 ) {
-  const columns = Object.entries(COLUMNS) as [ServerColumn, string][];
+  const columns = (Object.entries(COLUMNS) as [ServerColumn, string][])
+    .filter(([column]) => column !== omitted);
   return (
     <div class="scroll">
       <table
@@ -145,7 +169,7 @@ function ServerRow(
     isChoice: boolean;
   },
 ) {
-  const { key, country, operator, protocols, latency_ms: latency } = server;
+  const { key, country, operator, protocols } = server;
   return (
     <tr role="row" class={server.online ? undefined : "is-offline"}>
       <td role="cell" class="c-name">
@@ -164,7 +188,7 @@ function ServerRow(
         </span>
       </td>
       <td role="cell" class="c-address">
-        <StateDot online={server.online} />
+        <StateDot state={stateOf(server, now)} />
         <ServerAddress address={key} />
         {hasGeoip && country !== null && (
           <small class="geoip">
@@ -174,7 +198,7 @@ function ServerRow(
         )}
       </td>
       <td role="cell" class="c-players">
-        <Players server={server} />
+        <Players server={server} isStale={stateOf(server, now) === "stale"} />
       </td>
       <td role="cell" class="c-version">
         <Stranger text={shownVersion(server)} longest={40} />
@@ -185,9 +209,11 @@ function ServerRow(
       <td role="cell" class="c-protocols">
         <Badges names={protocols} />
       </td>
+      <td role="cell" class="c-replied">
+        <LastReply server={server} now={now} />
+      </td>
       <td role="cell" class="c-seen">
         <Age at={server.probed_at} now={now} />
-        <small>{latencyText(latency)}</small>
       </td>
     </tr>
   );

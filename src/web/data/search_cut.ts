@@ -1,10 +1,11 @@
 /**
- * Finds in the database what the server index lacks: whole texts of servers, and tags.
+ * Finds in the database what the server index lacks: whole texts of servers, tags, and names of mods and
+ * plugins.
  *
  * @module
  */
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
-import { conditionsOf, SEARCHED, SERVER_FILTERS } from "../../store/mod.ts";
+import { conditionsOf, partsOfNames, SEARCHED, SERVER_FILTERS } from "../../store/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { DashboardFilters } from "../queries/dashboard_data.ts";
 
@@ -26,18 +27,17 @@ export async function searchDatabase(
   filters: DashboardFilters,
 ): Promise<void> {
   await searchCut(database, serverIndex, filters);
-  await findTagged(database, serverIndex, filters);
-}
-
-async function findTagged(
-  database: Database,
-  serverIndex: CachedServerIndex | undefined,
-  { tag }: DashboardFilters,
-): Promise<void> {
-  if (serverIndex === undefined || tag === undefined) return;
-  const [{ ids }] = await conditionsOf(database, { tag });
-  const rows = await database.rows(`${ids!.sql} order by 1`, ids!.values);
-  serverIndex.addFound("tag", { tag }, rows.map(({ id }) => Number(id)));
+  if (serverIndex === undefined) return;
+  for (const name of ["tag", "mods", "plugins"] as const) {
+    const all = filters[name];
+    const wanted = name === "tag" ? all : all && partsOfNames(all);
+    if (wanted === undefined || wanted.length === 0) continue;
+    const [condition] = await conditionsOf(database, { [name]: wanted });
+    const { sql, values } = condition.ids ??
+      { ...condition, sql: `select s.id as id from servers s where ${condition.sql}` };
+    const rows = await database.rows(`${sql} order by 1`, values);
+    serverIndex.addFound(name, filters, rows.map(({ id }) => Number(id)));
+  }
 }
 
 /**

@@ -97,7 +97,7 @@ async function nextIds(
 
 /** The filters of columns that the index of a sort order has. */
 function indexedFilters(
-  { online, minPlayers, maxPlayers, since, version, network }: DashboardFilters,
+  { online, minPlayers, maxPlayers, since, network }: DashboardFilters,
 ): DashboardFilters {
-  return { online, minPlayers, maxPlayers, since, version, network };
+  return { online, minPlayers, maxPlayers, since, network };
 }

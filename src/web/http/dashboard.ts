@@ -8,6 +8,7 @@ import { ParameterError } from "../queries/parameters.ts";
 import { findRoute, pageContext, type RouteRequest, type Site } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
 import { DataError } from "../queries/dashboard_data.ts";
+import { dataAt } from "../queries/filters.ts";
 import { errorPage, notFoundPage } from "../pages/error_pages.tsx";
 import { tokenPage } from "../pages/token_page.tsx";
 import {
@@ -46,7 +47,11 @@ export function dashboard(
 ): (request: HttpRequest, local: string) => Promise<HttpResponse> {
   return async (request, local) => {
     const { site, assets, now } = options;
-    const routed = { ...site, assets: assets.folder, path: request.path, now: now() };
+    const at = now();
+    const routed = {
+      ...{ ...site, data: dataAt(site.data, at), assets: assets.folder, path: request.path },
+      ...{ search: request.query.get("q") ?? "", now: at },
+    };
     const answer = await answerOf(request, local, routed, options).catch((error: unknown) =>
       faultContent(faultOf(error, options.report), routed)
     );
@@ -71,9 +76,27 @@ async function answerOf(
     if (!token.isIn(request.headers)) return tokenNeeded(request, routed);
   }
   const found = findRoute(ROUTES, path);
+  const short = isApi(path) ? undefined : withoutEmpty(query);
+  if (found !== undefined && short !== undefined) return redirectTo(`${path}${short}`);
   const { route, segments } = found ?? {};
   const answer = await route?.respond({ segments: segments ?? {}, query, request: routed });
   return answer ?? missing(found !== undefined, routed);
+}
+
+/** The query of a URL without empty parameters, which forms send; `undefined`: it has none. */
+function withoutEmpty(query: URLSearchParams): string | undefined {
+  const given = [...query].filter(([, value]) => value !== "");
+  if (given.length === query.size) return undefined;
+  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+}
+
+function redirectTo(location: string, headers: Readonly<Record<string, string>> = {}): Content {
+  return {
+    status: 303,
+    contentType: "text/plain; charset=utf-8",
+    body: "",
+    headers: { location, ...headers },
+  };
 }
 
 /** The answer if there is no such page, or no such entry of the database: for people, or for programs. */
@@ -130,12 +153,7 @@ function enter({ body, headers }: HttpRequest, token: AccessToken, routed: Route
   const to = ownPath(fields.get("to") ?? "/");
   if (!token.is(fields.get("token") ?? "")) return form(to, true, 401, routed);
   const isSecure = headers.get("x-forwarded-proto") === "https";
-  return {
-    status: 303,
-    contentType: "text/plain; charset=utf-8",
-    body: "",
-    headers: { location: to, "set-cookie": token.setCookie(isSecure) },
-  };
+  return redirectTo(to, { "set-cookie": token.setCookie(isSecure) });
 }
 
 /** A path of the dashboard; `/` for the address of another site. */

@@ -11,7 +11,13 @@ import { Card, Empty, PageHead } from "../components/blocks.tsx";
 import { compareUrl } from "../components/links.ts";
 import { countText, latencyText } from "../components/quantities.ts";
 import { PeriodCard } from "../components/server_history.tsx";
-import { ServerAddress, ServerLink, StateDot, UptimeText } from "../components/server_cells.tsx";
+import {
+  ServerAddress,
+  ServerLink,
+  StateDot,
+  stateOf,
+  UptimeText,
+} from "../components/server_cells.tsx";
 import { Age, nameOf, safeText } from "../components/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
@@ -140,7 +146,7 @@ function ServerList({ data: { servers, from, to }, now }: { data: ComparePageDat
                 </span>
               </td>
               <td>
-                <StateDot online={server.online} /> <ServerAddress address={server.key} />
+                <StateDot state={stateOf(server, now)} /> <ServerAddress address={server.key} />
               </td>
               <td class="number">{countText(server.online ? server.players_online : null)}</td>
               <td class="number">{countText(peak?.players ?? null)}</td>

@@ -5,7 +5,7 @@
  * @module
  */
 import { safeText } from "../components/texts.tsx";
-import { bareDocument, htmlDocument } from "./layout.tsx";
+import { bareDocument, htmlDocument, SearchForm } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
 
 export interface PageError {
@@ -48,17 +48,18 @@ export function notFoundPage(isEntry: boolean, context: PageContext): string {
 /** The page about an error: 400, 421, 503. It shows nothing of the database. */
 export function errorPage(
   { status, message, wanted }: PageError,
-  context: Pick<PageContext, "assets">,
+  { assets, search }: Pick<PageContext, "assets" | "search">,
 ): string {
   return bareDocument({
     title: String(status),
-    assets: context.assets,
+    assets,
     children: (
       <div class="card alone">
         <p class="status">{status}</p>
         <h1>{safeText(message)}</h1>
         {wanted !== undefined && <p>{`Expected: ${safeText(wanted, 1000)}.`}</p>}
         {status === 503 && <p>The database may be readable again soon. Reload this page then.</p>}
+        {search !== "" && <SearchForm search={search} />}
         <p>
           <a class="button" href="/">Go to the overview</a>
         </p>

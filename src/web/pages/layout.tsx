@@ -5,7 +5,9 @@
  * @module
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
+import { cutText } from "../../core/text.ts";
 import { Attribution, safeText } from "../components/texts.tsx";
+import { MAX_SEARCH, searchOf } from "../queries/search_words.ts";
 import type { PageContext } from "./page_context.ts";
 
 /** The pages of the navigation. */
@@ -28,7 +30,7 @@ export interface Frame {
 }
 
 export function htmlDocument({ title, context, children, scripts = [] }: Frame): string {
-  const { assets, path, database, attributions } = context;
+  const { assets, path, database, attributions, filters, search } = context;
   return documentOf({
     head: { title, assets, scripts: ["page", ...scripts] },
     body: (
@@ -37,6 +39,7 @@ export function htmlDocument({ title, context, children, scripts = [] }: Frame):
         <header class="top">
           <Brand assets={assets} />
           <Navigation path={path} />
+          <SearchForm search={searchOf(filters) || search} />
           <span class="database" title="Database">{safeText(database, 60)}</span>
         </header>
         <main id="content" tabindex={-1}>{children}</main>
@@ -97,6 +100,25 @@ function Brand({ assets }: { assets: string }) {
       <img src={`${assets}mark.svg`} alt="" width="22" height="22" />
       blocksweep
     </a>
+  );
+}
+
+/** The search of servers. The key `/` focuses it. */
+export function SearchForm({ search }: { search: string }) {
+  return (
+    <form class="find" action="/servers" role="search">
+      <input
+        type="search"
+        name="q"
+        value={cutText(search.toWellFormed(), MAX_SEARCH)}
+        maxlength={MAX_SEARCH}
+        placeholder="Search servers"
+        title="Such as: sky version:1.20..1.21 players:>0 192.0.2.0/24"
+        aria-label="Search servers"
+        aria-keyshortcuts="/"
+      />
+      <kbd class="needs-script" aria-hidden="true">/</kbd>
+    </form>
   );
 }
 

@@ -24,6 +24,8 @@ export interface PageContext {
   readonly path: string;
   /** The filters of the request's URL, which links of the page keep. */
   readonly filters: DashboardFilters;
+  /** The search of the request's URL, as a user wrote it. */
+  readonly search: string;
   /** The time of the request, Unix milliseconds. */
   readonly now: number;
   /** The name of the database for the heading: its file name, or its PostgreSQL database. No password. */

@@ -124,7 +124,7 @@ function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; n
         <p>
           <ServerAddress address={key} />
           <span class={`badge ${online ? "good" : "bad"}`}>
-            <StateDot online={online} /> {online ? "online" : "offline"}
+            <StateDot state={online ? "online" : "offline"} /> {online ? "online" : "offline"}
           </span>
           <small>
             last probed <Age at={lastSeen} now={now} />

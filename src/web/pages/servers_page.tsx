@@ -4,7 +4,12 @@
  *
  * @module
  */
-import type { Facets, ServersPage, ServersQuery } from "../queries/dashboard_data.ts";
+import type {
+  DashboardFilters,
+  Facets,
+  ServersPage,
+  ServersQuery,
+} from "../queries/dashboard_data.ts";
 import type { PageCursor } from "../../store/mod.ts";
 import {
   reversedOrder,
@@ -13,13 +18,14 @@ import {
   usualOrder,
 } from "../../store/queries/orders.ts";
 import { filterQuery } from "../queries/filters.ts";
+import { filtersTitle } from "../components/filter_texts.ts";
 import { serversUrl, urlOf, USUAL_SORT } from "../components/links.ts";
 import {
-  BoundsForm,
   FacetList,
   FilterChips,
   MatchedCounts,
-  SearchForm,
+  SearchHelp,
+  StateList,
 } from "../components/facet_list.tsx";
 import { CommandText, Empty, PageHead, Tabs } from "../components/blocks.tsx";
 import { safeText } from "../components/texts.tsx";
@@ -60,7 +66,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
     };
   });
   return htmlDocument({
-    title: "Servers",
+    title: filtersTitle(filters, "Servers"),
     context,
     children: (
       <>
@@ -68,14 +74,14 @@ export function serversPage(data: ServersPageData, context: PageContext): string
           <MatchedCounts facets={facets} total={page.total} />
           <Exports query={data.query} />
         </PageHead>
-        <SearchForm {...props} />
         <FilterChips filters={filters} path="/servers" more={more} />
         <div class="with-facets">
           <input type="checkbox" id="show-filters" class="hidden" />
           <label for="show-filters" class="button">Filters</label>
           <aside class="facets" aria-label="Filters">
-            <BoundsForm {...props} />
+            <StateList {...props} />
             <FacetList {...props} facets={facets} hasGeoip={context.hasGeoip} />
+            <SearchHelp />
           </aside>
           <div class="card results">
             <Tabs label="Sort order" tabs={tabs} />
@@ -126,8 +132,36 @@ function NoServers(
         <p>
           Remove a filter above, or <a href="/servers">show all servers</a>.
         </p>
+        <AddressHint filters={filters} context={context} />
       </Empty>
     );
+}
+
+/** What may find servers of an address or text that no server has. */
+function AddressHint(
+  { filters, context }: { filters: DashboardFilters; context: PageContext },
+) {
+  const { network = [], port = [], text = [] } = filters;
+  if (network.length === 1) {
+    const targets = port.length === 1 ? `${network[0]} -p ${port[0]}` : network[0];
+    return (
+      <p>
+        {port.length > 0 && (
+          <>
+            Servers at other ports: <a href={serversUrl({ network })}>{network[0]}</a>.{" "}
+          </>
+        )}
+        Probe it: <CommandText text={commandFor(context, `scan ${targets} -o DATABASE`)} />
+      </p>
+    );
+  }
+  if (text.length === 0) return null;
+  return (
+    <p>
+      Texts are searched in names, MOTDs, maps and software. Addresses and networks are words such
+      as <code>192.0.2.1</code> and <code>192.0.2.0/24</code>.
+    </p>
+  );
 }
 
 /** The form of the rows that are chosen. */

@@ -9,10 +9,9 @@ import { DAY_MS } from "../../core/quantities.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import type { Square, TrendsQuery } from "./dashboard_data.ts";
 import { MAP_LAYERS } from "./schemas.ts";
-import { MAX_TIME } from "./dashboard_filters.ts";
 import { parseAddress } from "../../core/address.ts";
 import { parseServerName } from "../../store/mod.ts";
-import { parameter, ParameterError, several } from "./parameters.ts";
+import { MAX_TIME, parameter, ParameterError, several } from "./parameters.ts";
 
 /** How far the clock of a database may be ahead of the dashboard's, milliseconds. */
 const AHEAD_MS = 60_000;

@@ -8,8 +8,7 @@ import { nodeCrypto } from "../../core/node_modules.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import { type EventCursor, isPosition, type PageCursor } from "../../store/mod.ts";
 import type { ServersQuery } from "./dashboard_data.ts";
-import { MAX_TIME } from "./dashboard_filters.ts";
-import { type Parameter, parameter, ParameterError } from "./parameters.ts";
+import { MAX_TIME, type Parameter, parameter, ParameterError } from "./parameters.ts";
 
 /** The position of a page of servers. */
 export interface ServersCursor {

@@ -21,7 +21,10 @@ import type {
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { AnswerOf, FacetName, ListedServer, MapLayer } from "./schemas.ts";
 
-/** Filters of servers: those of the database, and those of country and operator. */
+/**
+ * Filters of servers: those of the database, and those of country and operator. In the filters of a URL, a
+ * time below 0 is an age: that long before now.
+ */
 export interface DashboardFilters extends ServerFilters {
   /** Two-letter country codes, of the databases of `--geoip`. */
   readonly country?: readonly string[];

@@ -12,25 +12,38 @@ import {
   type FilterTest,
   foldCase,
   isInNetworks,
+  isVersion,
   type ListedRecord,
+  NONE_LISTED,
   parseNetwork,
+  type SearchedList,
   SERVER_FILTERS,
+  SOME_LISTED,
   testOf,
 } from "../../store/mod.ts";
 import { type Address, family, formatAddress } from "../../core/address.ts";
 import { InputError } from "../../core/errors.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
-import { type Parameter, parameter, several, TEXT } from "./parameters.ts";
+import { isRangeText, parseVersionRange } from "../../classify/version_ranges.ts";
+import {
+  AGE,
+  AGE_OR_TIME,
+  MAX_TEXT,
+  type Parameter,
+  parameter,
+  several,
+  TEXT,
+} from "./parameters.ts";
 import {
   type DictionaryName,
   SERVER_BITS,
   type ServerIndexReader,
+  versionedServer,
 } from "../server_index/server_index.ts";
 import type { DashboardFilters } from "./dashboard_data.ts";
 
-/** Maximum of a time that a `Date` can represent, Unix milliseconds. */
-export const MAX_TIME = 8.64e15;
+const MINUTE_MS = 60_000;
 /** All flags that a server may have. */
 const FLAGS = [...new Set(documentedFlags().map(({ name }) => name))];
 /** Maximum number of players in a filter. */
@@ -44,6 +57,9 @@ export interface FoundIds {
   readonly text: readonly number[];
   /** The servers with the tags. The server index has no tags, because a tag changes no server. */
   readonly tag: readonly number[];
+  /** The servers with names of mods and plugins, which the server index does not have. */
+  readonly mods: readonly number[];
+  readonly plugins: readonly number[];
 }
 
 /**
@@ -98,8 +114,8 @@ export const DASHBOARD_FILTERS: {
   readonly [Name in keyof DashboardFilters]-?: DashboardFilter<NonNullable<DashboardFilters[Name]>>;
 } = {
   text: {
-    parameter: parameter(
-      "Only servers whose name, MOTD, map or software contains this text, in any case.",
+    parameter: several(
+      "Only servers whose name, MOTD, map or software contains this text, in any case; all of several.",
       TEXT,
     ),
     columns: containsText,
@@ -130,8 +146,19 @@ export const DASHBOARD_FILTERS: {
     },
   },
   version: {
-    parameter: several("Only servers of this game version; 1.21 includes 1.21.50.", TEXT),
-    columns: inDictionary("version", SERVER_FILTERS.version, asText),
+    parameter: several(
+      "Only servers of this game version, or in this range; 1.21 includes 1.21.50.",
+      formed(
+        "a version such as 1.21, or a range such as 1.20..1.21 or >=1.20",
+        (text) => isRangeText(text) && parseVersionRange(text) === undefined ? undefined : text,
+        { type: "string", minLength: 1, maxLength: MAX_TEXT },
+      ),
+    ),
+    columns: ({ columns: { version }, dictionaries }, wanted) => {
+      const isWanted = isVersion(wanted);
+      const codes = dictionaries.version.codesWith((entry) => isWanted(versionedServer(entry)));
+      return (slot) => codes[version[slot]] === 1;
+    },
   },
   protocol: {
     parameter: several("Only servers that replied in this protocol.", TEXT),
@@ -214,10 +241,37 @@ export const DASHBOARD_FILTERS: {
     parameter: parameter("Only servers that are no alias of another server.", TRUE_OR_FALSE),
     columns: ({ columns: { alias } }) => (slot) => alias[slot] === 0,
   },
+  mods: {
+    parameter: several(
+      "Only servers that list mods (yes), no mods (no), or a mod with this name.",
+      TEXT,
+    ),
+    columns: listing("mods"),
+  },
+  plugins: {
+    parameter: several(
+      "Only servers that list plugins (yes), no plugins (no), or a plugin with this name.",
+      TEXT,
+    ),
+    columns: listing("plugins"),
+  },
+  down: {
+    parameter: parameter(
+      "Only servers that are offline, and did not reply for this long: 90m, 24h or 7d.",
+      AGE,
+    ),
+    columns: ({ columns: { bits, repliedMinute } }, time) => (slot) =>
+      !(bits[slot] & SERVER_BITS.online) && repliedMinute[slot] < time / MINUTE_MS,
+  },
+  stale: {
+    parameter: parameter("Only servers that were not probed for this long: 90m, 24h or 7d.", AGE),
+    columns: ({ columns: { probedMinute } }, time) => (slot) =>
+      probedMinute[slot] < time / MINUTE_MS,
+  },
   since: {
     parameter: parameter(
-      "Only servers that changed later, Unix milliseconds.",
-      wholeNumber(0, MAX_TIME),
+      "Only servers that changed in the last 90m, 24h or 7d, or later than this time, Unix milliseconds.",
+      AGE_OR_TIME,
     ),
     columns: ({ columns: { changedAt } }, time) => (slot) => changedAt[slot] > time,
   },
@@ -261,15 +315,20 @@ function markedSlots(serverIndex: ServerIndexReader, ids: readonly number[]): Ui
   return marked;
 }
 
-/** Tests for a text in name, MOTD, map or software. */
+/** Tests for texts in name, MOTD, map or software. */
 function containsText(
   serverIndex: ServerIndexReader,
-  text: string,
+  texts: readonly string[],
   { text: foundIds }: FoundIds,
 ): (slot: number) => boolean {
-  const part = foldCase(text);
-  const { count, columns: { software } } = serverIndex;
   const found = markedSlots(serverIndex, foundIds);
+  const parts = texts.map((text) => containsPart(serverIndex, foldCase(text)));
+  return (slot) => found[slot] === 1 || parts.every((isIn) => isIn(slot));
+}
+
+function containsPart(serverIndex: ServerIndexReader, part: string): (slot: number) => boolean {
+  const { count, columns: { software } } = serverIndex;
+  const found = new Uint8Array(count);
   const mark = (slot: number) => {
     if (slot >= 0 && slot < count) found[slot] = 1;
   };
@@ -279,6 +338,16 @@ function containsText(
     foldCase(one).includes(part)
   );
   return (slot) => found[slot] === 1 || inSoftware[software[slot]] === 1;
+}
+
+/** Tests for mods or plugins. The database finds the servers that list a name. */
+function listing(list: SearchedList): ColumnTest<readonly string[]> {
+  return (serverIndex, wanted, { [list]: ids }) => {
+    const { columns: { bits } } = serverIndex;
+    const found = markedSlots(serverIndex, ids);
+    const [isSome, isNone] = [wanted.includes(SOME_LISTED), wanted.includes(NONE_LISTED)];
+    return (slot) => found[slot] === 1 || (bits[slot] & SERVER_BITS[list] ? isSome : isNone);
+  };
 }
 
 /** An IPv4 or IPv6 network in its canonical form: `192.0.2.0/24`, or one address. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { DashboardFilters } from "./dashboard_data.ts";
+import type { DashboardData, DashboardFilters } from "./dashboard_data.ts";
 import { DASHBOARD_FILTERS } from "./dashboard_filters.ts";
 import { type Parameters, readParameters, writeParameters } from "./parameters.ts";
 
@@ -51,4 +51,32 @@ export function readFilters(query: URLSearchParams): DashboardFilters {
 export function filterQuery(filters: DashboardFilters): string {
   const values = NAMES.map(([name, filter]) => [name, filters[filter]]);
   return writeParameters(Object.fromEntries(values), FILTER_PARAMETERS);
+}
+
+/** The filters of times. */
+const TIMES = ["since", "down", "stale"] as const;
+const MINUTE_MS = 60_000;
+
+/** Filters with times in place of ages, to the minute: questions of one minute have the same answer. */
+export function filtersAt(filters: DashboardFilters, now: number): DashboardFilters {
+  const at = (age: number) => Math.max(0, MINUTE_MS * Math.floor((now + age) / MINUTE_MS));
+  const times = TIMES.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined ? [] : [[name, value < 0 ? at(value) : value] as const];
+  });
+  return { ...filters, ...Object.fromEntries(times) };
+}
+
+/** Data whose filters may have ages, at a time. */
+export function dataAt(data: DashboardData, now: number): DashboardData {
+  const timed = <Query extends { readonly filters: DashboardFilters }>(query: Query) => ({
+    ...query,
+    filters: filtersAt(query.filters, now),
+  });
+  return {
+    ...data,
+    servers: (query) => data.servers(timed(query)),
+    facets: (filters) => data.facets(filtersAt(filters, now)),
+    map: (query) => data.map(timed(query)),
+  };
 }

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { formed, type ValueForm } from "../../core/checked_values.ts";
+import { formed, type ValueForm, wholeNumber } from "../../core/checked_values.ts";
+import { DAY_MS } from "../../core/quantities.ts";
 
 /** A parameter of a URL. */
 export interface Parameter<Value> extends Omit<ValueForm<unknown>, "ofJson"> {
@@ -11,8 +12,8 @@ export interface Parameter<Value> extends Omit<ValueForm<unknown>, "ofJson"> {
   readonly description: string;
   /** Whether a URL may contain the parameter several times; the value is then a list. */
   readonly repeats: boolean;
-  /** Only for the type: the value of the parameter. */
-  readonly value?: Value;
+  /** The text of a value in URLs. Default: that of `String()`. */
+  write?(value: Value): string;
 }
 
 /** The parameters of a URL by their names. */
@@ -48,13 +49,18 @@ export const TEXT: ValueForm<string> = formed(
   { type: "string", minLength: 1, maxLength: MAX_TEXT },
 );
 
+/** A form, and how values are written in URLs. */
+export interface WrittenForm<Value> extends ValueForm<Value> {
+  write?(value: Value): string;
+}
+
 /** A parameter whose value has a form. Longer texts than {@linkcode TEXT} are not valid. */
 export function parameter<Value>(
   description: string,
-  { wanted, schema, read }: ValueForm<Value>,
+  { wanted, schema, read, write }: WrittenForm<Value>,
 ): Parameter<Value> {
   return {
-    ...{ description, wanted, schema, repeats: false },
+    ...{ description, wanted, schema, write, repeats: false },
     read: (text) => isShort(text) ? read(text) : undefined,
   };
 }
@@ -64,6 +70,40 @@ function isShort(text: string): boolean {
   return text.length <= 2 * MAX_TEXT && [...text].length <= MAX_TEXT && text.isWellFormed();
 }
 
+/** Maximum of a time that a `Date` can represent, Unix milliseconds. */
+export const MAX_TIME = 8.64e15;
+const MINUTE_MS = 60_000;
+/** The units of ages, the largest first, and from how many an age is written in them. */
+const AGE_UNITS = [["d", DAY_MS, 2], ["h", 60 * MINUTE_MS, 1], ["m", MINUTE_MS, 1]] as const;
+
+/** An age in a filter, as a time below 0: that long before now. */
+export const AGE: WrittenForm<number> = {
+  ...formed(
+    "an age such as 90m, 24h or 7d",
+    (text) => {
+      const [, count, letter] = /^([1-9]\d{0,5})([mhd])$/.exec(text) ?? [];
+      const unit = AGE_UNITS.find(([name]) => name === letter);
+      return unit && -Number(count) * unit[1];
+    },
+    { type: "string", pattern: "^[1-9][0-9]{0,5}[mhd]$" },
+  ),
+  write: (age) => {
+    const [name, size] = AGE_UNITS.find(([, size, least]) =>
+      age % size === 0 && -age >= least * size
+    )!;
+    return `${-age / size}${name}`;
+  },
+};
+
+/** An age, or a point in time, Unix milliseconds. */
+export const AGE_OR_TIME: WrittenForm<number> = {
+  ...formed<number>(
+    `${AGE.wanted}, or Unix milliseconds`,
+    (text) => AGE.read(text) ?? wholeNumber(0, MAX_TIME).read(text),
+    { type: ["integer", "string"], minimum: 0, maximum: MAX_TIME, maxLength: 16 },
+  ),
+  write: (time) => time < 0 ? AGE.write!(time) : String(time),
+};
 /** A parameter that a URL may contain several times, whose values have a form. */
 export function several<Value>(
   description: string,
@@ -83,15 +123,19 @@ export function several<Value>(
  * Reads the parameters of a URL. Parameters without a value are ignored: forms of pages send empty fields.
  * Several values of one parameter are sorted, and each is returned once.
  *
+ * @param ignoresUnknown Whether parameters that the table does not have are ignored, such as those that sites
+ * append to links. Default: no.
  * @throws ParameterError for a parameter that is unknown, not valid, or in the URL too often.
  */
 export function readParameters<const Table extends Parameters>(
   query: URLSearchParams,
   table: Table,
+  ignoresUnknown = false,
 ): ValuesOf<Table> {
   const values: Record<string, unknown> = {};
   for (const name of new Set(query.keys())) {
     if (!Object.hasOwn(table, name)) {
+      if (ignoresUnknown) continue;
       throw new ParameterError(
         `Unknown parameter "${shortened(name)}"`,
         `one of ${Object.keys(table).join(", ") || "no parameters"}`,
@@ -155,7 +199,7 @@ function inOrder(a: unknown, b: unknown): number {
 }
 
 /** The first characters of a text for an error. */
-function shortened(text: string): string {
+export function shortened(text: string): string {
   const characters = [...text];
   return characters.length <= 40 ? text : `${characters.slice(0, 40).join("")}…`;
 }
@@ -170,7 +214,8 @@ export function writeParameters<Table extends Parameters>(
     const value = values[name];
     if (value === undefined) continue;
     const list = Array.isArray(value) ? [...new Set(value)].sort(inOrder) : [value];
-    for (const one of list) query.append(name, String(one));
+    const { write = String } = table[name];
+    for (const one of list) query.append(name, write(one));
   }
   return query.toString();
 }

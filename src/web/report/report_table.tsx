@@ -59,7 +59,7 @@ export function ReportTable({ data, hasGeoip }: { data: ReportData; hasGeoip: bo
           </select>
         ))}
       </div>
-      <ServerTableFrame label="Servers" headingOf={headingOf} isScripted />
+      <ServerTableFrame omitted="replied" label="Servers" headingOf={headingOf} isScripted />
       <nav class="paging" aria-label="Pages of the table" data-paging hidden>
         <button type="button" data-previous>← Previous</button>
         <span data-page></span>

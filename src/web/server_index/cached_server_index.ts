@@ -67,8 +67,8 @@ export class CachedServerIndex {
   }
 
   /**
-   * Sets the servers that the database finds for the value of a filter: for a text, {@linkcode cutIds} that
-   * contain it; for tags, which the server index does not have, all.
+   * Sets the servers that the database finds for the value of a filter: for texts, {@linkcode cutIds} that
+   * contain them; for what the server index does not have, all.
    */
   addFound(name: keyof FoundIds, filters: DashboardFilters, ids: readonly number[]): void {
     const key = foundKey(name, filters);
@@ -167,7 +167,12 @@ export class CachedServerIndex {
     return this.#steady(() => {
       const { revision } = this.#reader;
       const foundFor = (name: keyof FoundIds) => this.#found.get(foundKey(name, filters)) ?? [];
-      const found = { text: foundFor("text"), tag: foundFor("tag") };
+      const found = {
+        text: foundFor("text"),
+        tag: foundFor("tag"),
+        mods: foundFor("mods"),
+        plugins: foundFor("plugins"),
+      };
       return { revision, memory, matches: match(this.#reader, filters, found, memory) };
     });
   }

@@ -8,7 +8,12 @@ import { readTexts } from "../../store/rows/json_cells.ts";
 import type { Facets, FacetValue } from "../queries/dashboard_data.ts";
 import { type FacetName, FACETS } from "../queries/schemas.ts";
 import { FAILED, type Matches } from "./match.ts";
-import { type DictionaryName, SERVER_BITS, type ServerIndexReader } from "./server_index.ts";
+import {
+  type DictionaryName,
+  SERVER_BITS,
+  type ServerIndexReader,
+  versionedServer,
+} from "./server_index.ts";
 
 /** The dictionary of a facet's values. Ports have none. */
 const FACET_DICTIONARY = {
@@ -170,9 +175,9 @@ function countCodes(
 
 /** The most frequent values of a facet. */
 function valuesOf(serverIndex: ServerIndexReader, name: FacetName, counts: Counts): FacetValue[] {
-  const isList = name === "protocol" || name === "flag";
-  // Several lists and several names of operators are counted for one value.
-  const least = isList || name === "operator" ? 1 : minOf(counts.servers);
+  // Several entries of these dictionaries are counted for one value.
+  const isShared = ["protocol", "flag", "operator", "version"].includes(name);
+  const least = isShared ? 1 : minOf(counts.servers);
   const sums = new FacetCounts(name);
   for (let code = 0; code < counts.servers.length; code++) {
     const servers = counts.servers[code];
@@ -201,6 +206,9 @@ function namedValues(
   const text = serverIndex.dictionaries[FACET_DICTIONARY[name]].textOf(code);
   if (name === "protocol" || name === "flag") {
     return [...new Set(readTexts(text))].map((value) => ({ value }));
+  }
+  if (name === "version" && text !== null) {
+    return [{ value: versionedServer(text).version || null }];
   }
   if (name !== "operator" || text === null) return [{ value: text }];
   const space = text.indexOf(" ");

@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { plainVersion } from "../../classify/version_ranges.ts";
+import type { VersionedServer } from "../../store/mod.ts";
 import { type DictionaryMemory, DictionaryReader, newDictionary } from "./dictionary.ts";
 import { newTexts, type TextMemory, TextReader } from "./text_column.ts";
 
@@ -11,6 +13,7 @@ import { newTexts, type TextMemory, TextReader } from "./text_column.ts";
 export const DICTIONARIES = [
   "edition",
   "software",
+  /** See {@linkcode versionEntry}. */
   "version",
   /** Lists of texts as JSON. */
   "protocols",
@@ -23,6 +26,22 @@ export const DICTIONARIES = [
 
 /** The name of a dictionary, and of its column. */
 export type DictionaryName = typeof DICTIONARIES[number];
+
+/**
+ * The entry of the dictionary `version`: the version as the server writes it, and, if only the protocol
+ * number determines the release, the edition and that number, after a zero byte each.
+ */
+export function versionEntry({ version, edition, protocol_version: number }: VersionedServer) {
+  const isPlain = version !== null && plainVersion(version) !== undefined;
+  if (isPlain || edition === null || number === null) return version;
+  return `${version ?? ""}\0${edition}\0${number}`;
+}
+
+/** The server of an entry of {@linkcode versionEntry}. */
+export function versionedServer(entry: string): VersionedServer {
+  const [version, edition = null, number] = entry.split("\0");
+  return { version, edition, protocol_version: number === undefined ? null : Number(number) };
+}
 
 /** Bits of the column `bits`. */
 export const SERVER_BITS = {
@@ -39,6 +58,10 @@ export const SERVER_BITS = {
   confidence: 32,
   /** Not all of the server's texts is in the server index. */
   cut: 128,
+  /** The server lists mods. */
+  mods: 256,
+  /** The server lists plugins. */
+  plugins: 512,
 } as const;
 
 /** Numbers in the header. */
@@ -60,11 +83,12 @@ export interface ServerIndexMemory {
 /** Columns and the bytes of a value. */
 const COLUMNS = {
   id: 4,
-  bits: 1,
+  bits: 2,
   port: 2,
   players: 4,
   address: 4,
   probedMinute: 4,
+  repliedMinute: 4,
   changedAt: 8,
   edition: 2,
   software: 4,
@@ -85,12 +109,14 @@ export const MAX_SHORT = 2 ** 16;
 export interface IndexColumns {
   /** `servers.id`, ascending. */
   readonly id: Int32Array;
-  readonly bits: Uint8Array;
+  readonly bits: Uint16Array;
   readonly port: Uint16Array;
   readonly players: Int32Array;
   readonly address: Uint32Array;
   /** When the server was last probed, minutes since 1970. */
   readonly probedMinute: Uint32Array;
+  /** When the server last replied, minutes since 1970; of one that never did, its last probe. */
+  readonly repliedMinute: Uint32Array;
   /** When the server last changed, Unix milliseconds. */
   readonly changedAt: Float64Array;
   readonly edition: Uint16Array;
@@ -135,11 +161,12 @@ export class ServerIndexViews {
     this.v6 = new BigUint64Array(memory.v6);
     this.columns = {
       id: new Int32Array(columns.id),
-      bits: new Uint8Array(columns.bits),
+      bits: new Uint16Array(columns.bits),
       port: new Uint16Array(columns.port),
       players: new Int32Array(columns.players),
       address: new Uint32Array(columns.address),
       probedMinute: new Uint32Array(columns.probedMinute),
+      repliedMinute: new Uint32Array(columns.repliedMinute),
       changedAt: new Float64Array(columns.changedAt),
       edition: new Uint16Array(columns.edition),
       software: new Uint32Array(columns.software),

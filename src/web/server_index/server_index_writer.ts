@@ -5,8 +5,8 @@
  */
 import { parseAddress } from "../../core/address.ts";
 import { cutText } from "../../core/text.ts";
-import type { Row } from "../../store/database/database.ts";
-import { canonicalHost } from "../../store/mod.ts";
+import type { Database, Row } from "../../store/database/database.ts";
+import { canonicalHost, hasParts } from "../../store/mod.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { DictionaryWriter } from "./dictionary.ts";
 import {
@@ -16,6 +16,7 @@ import {
   SERVER_BITS,
   type ServerIndexMemory,
   ServerIndexViews,
+  versionEntry,
 } from "./server_index.ts";
 import { TextWriter } from "./text_column.ts";
 
@@ -44,12 +45,19 @@ function start(column: string, length: number): string {
  * SQL of the columns of servers `s` from which {@linkcode ServerIndexWriter} takes what rarely
  * changes.
  */
-export const INDEXED_SERVER_COLUMNS = [
+export function indexedServerColumns(database: Database): string {
+  const lists = (["mods", "plugins"] as const).map((list) =>
+    `${hasParts(database, list, "s")} as has_${list}`
+  );
+  return [...SERVER_COLUMNS, ...lists].join(", ");
+}
+
+const SERVER_COLUMNS = [
   "s.id, s.address, s.port, s.protocols, s.flags, s.software_confidence, s.alias_of, s.changed_at",
-  "s.edition",
+  "s.edition, s.protocol_version",
   ...["software", "version", "map"].map((name) => start(name, MAX_TEXT)),
   ...[start("name", MAX_NAME), start("motd_plain", MAX_MOTD)],
-].join(", ");
+];
 
 /**
  * SQL of the columns of states `t` from which {@linkcode ServerIndexWriter} takes what each poll
@@ -133,7 +141,9 @@ export class ServerIndexWriter extends ServerIndexViews {
     const address = this.#addressOf(String(row.address), slot);
     columns.bits[slot] = address |
       SERVER_BITS.confidence * (1 + CONFIDENCES.indexOf(String(row.software_confidence))) |
-      (isCut(row) ? SERVER_BITS.cut : 0);
+      (isCut(row) ? SERVER_BITS.cut : 0) |
+      (row.has_mods === 1 ? SERVER_BITS.mods : 0) |
+      (row.has_plugins === 1 ? SERVER_BITS.plugins : 0);
     columns.port[slot] = Number(row.port);
     columns.changedAt[slot] = Number(row.changed_at);
     const code = (name: DictionaryName, text: unknown) => {
@@ -141,7 +151,15 @@ export class ServerIndexWriter extends ServerIndexViews {
     };
     code("edition", row.edition);
     code("software", cut(row.software, MAX_TEXT));
-    code("version", cut(row.version, MAX_TEXT));
+    const { edition, protocol_version: number } = row;
+    code(
+      "version",
+      versionEntry({
+        version: cut(row.version, MAX_TEXT),
+        edition: edition === null ? null : String(edition),
+        protocol_version: number === null ? null : Number(number),
+      }),
+    );
     code("protocols", row.protocols);
     code("flags", row.flags);
     code("alias", row.alias_of);
@@ -177,13 +195,14 @@ export class ServerIndexWriter extends ServerIndexViews {
   }
 
   #writeState(slot: number, row: Row): void {
-    const { bits, players, probedMinute } = this.columns;
+    const { bits, players, probedMinute, repliedMinute } = this.columns;
     const online = Number(row.players_online ?? NaN);
     const isKnown = online >= 0;
     bits[slot] = bits[slot] & ~(SERVER_BITS.online | SERVER_BITS.players | SERVER_BITS.removed) |
       (row.online === 1 ? SERVER_BITS.online : 0) | (isKnown ? SERVER_BITS.players : 0);
     players[slot] = isKnown ? Math.min(online, MAX_PLAYERS) : 0;
     probedMinute[slot] = Math.floor(Number(row.probed_at) / MINUTE_MS);
+    repliedMinute[slot] = Math.floor(Number(row.replied_at ?? row.probed_at) / MINUTE_MS);
     this.newest[0] = Math.max(this.newest[0], Number(row.replied_at ?? 0));
   }
 

@@ -14,8 +14,8 @@ import {
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { newServerIndex, type ServerIndexMemory } from "./server_index.ts";
 import {
-  INDEXED_SERVER_COLUMNS,
   INDEXED_STATE_COLUMNS,
+  indexedServerColumns,
   ServerIndexWriter,
 } from "./server_index_writer.ts";
 
@@ -121,7 +121,9 @@ export class DatabaseIndex {
     values: readonly Value[],
   ): Promise<readonly Row[]> {
     const rows = await database.rows(
-      `select ${INDEXED_SERVER_COLUMNS}, ${INDEXED_STATE_COLUMNS} ${FROM} where ${condition}`,
+      `select ${
+        indexedServerColumns(database)
+      }, ${INDEXED_STATE_COLUMNS} ${FROM} where ${condition}`,
       values,
     );
     if (rows.length === 0) return rows;

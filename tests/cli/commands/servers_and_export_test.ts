@@ -213,7 +213,17 @@ Deno.test("unusable databases and servers are named in an error, with exit code 
     const bad: [string[], string][] = [
       [["servers"], "Cannot run without a database"],
       [["servers", "a.csv"], 'Cannot use "a.csv": name a database first'],
-      [["servers", list, "more"], 'Cannot use "more": too many arguments'],
+      [
+        ["servers", list, "sky", "portt:1"],
+        'Cannot use "portt:1" in a search: write one of version:',
+      ],
+      [["export", list, "version:1.9..1.8"], 'Cannot use "version:1.9..1.8" in a search: write a '],
+      [["servers", list, "country:DE"], "Cannot use country: and operator: here"],
+      [["servers", list, "sky", "--text", "sky"], 'words and an option for the filter "text"'],
+      [
+        ["servers", list, "postgres://ann:s3cret word@host/a"],
+        'Cannot use "postgres://ann@host/a": write',
+      ],
       [["servers", `${folder}/none.db`], "there is no such file"],
       [["servers", list, "--json", "--format", "csv"], "Cannot use --json with --format csv"],
       [["servers", list, "--sort", "plyers"], "did you mean players?"],

@@ -54,7 +54,19 @@ const MATCHES: Predicates = {
   maxPlayers: (value, { record: { players_online: players } }) =>
     players !== null && players <= value,
   text: (value, { record: { name, motd_plain: motd, map, software } }) =>
-    [name, motd, map, software].some((one) => contains(one, value)),
+    value.every((part) => [name, motd, map, software].some((one) => contains(one, part))),
+  mods: (value, { record: { extras } }) => {
+    const names = Object.keys(extras?.slp?.mods ?? {});
+    return value.includes(names.length > 0 ? "yes" : "no") ||
+      names.some((name) => value.some((part) => name.includes(part)));
+  },
+  plugins: (value, { record: { plugins } }) => {
+    const names = (plugins ?? []).map(({ name }) => name);
+    return value.includes(names.length > 0 ? "yes" : "no") ||
+      names.some((name) => value.some((part) => name.includes(part)));
+  },
+  down: (value, { online, record: { seen_at: at } }) => !online && at < value,
+  stale: (value, { record: { seen_at: at } }) => at < value,
   since: (value, { record: { seen_at: at } }) => at > value,
 };
 
@@ -97,6 +109,8 @@ function randomServers(random: (limit: number) => number): Stored[] {
       map: one("sky", "world", null),
       flags: FLAGS.slice(0, 3).filter(() => random(4) === 0).sort(),
       players_online: one(null, 0, random(100)),
+      plugins: one(null, [], [{ name: "essentials", version: "1" }]),
+      extras: one(null, { slp: { mods_count: 1, mods: { create: "0.5" } } }),
       seen_at: 1000 + random(50),
     }),
   }));
@@ -118,7 +132,11 @@ function randomFilters(random: (limit: number) => number): ServerFilters {
     flag: some(FLAGS),
     minPlayers: random(60),
     maxPlayers: random(100),
-    text: one("sky", "z", "paper", "absent"),
+    text: one(["sky"], ["z"], ["paper"], ["sky", "p"], ["absent"]),
+    mods: some(["yes", "no", "crea", "absent"]),
+    plugins: some(["yes", "no", "ess", "absent"]),
+    down: 1000 + random(50),
+    stale: 1000 + random(50),
     since: 1000 + random(50),
     tag: some(["port 19132", "port 2", "sky", "absent"]),
   };

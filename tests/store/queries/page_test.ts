@@ -68,11 +68,11 @@ const FILTERS: readonly ServerFilters[] = [
     .map((text) => ({ network: [text] })),
   ...["cutShort", "countClamped", "absent"].map((flag) => ({ flag: [flag] })),
   ...[0, 40, 89].map((minPlayers) => ({ minPlayers })),
-  ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "absent"].map((text) => ({ text })),
+  ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "absent"].map((text) => ({ text: [text] })),
   { since: 1100 },
   { software: ["paper"], version: ["1.2"], online: true },
   { network: ["10.0.0.0/8"], port: [25565], flag: ["cutShort"], minPlayers: 5 },
-  { text: "sky", software: ["rare"], network: ["10.0.0.0/16"] },
+  { text: ["sky"], software: ["rare"], network: ["10.0.0.0/16"] },
 ];
 
 /** Limits that lead to each method to find a page, with few servers. */
@@ -256,7 +256,7 @@ onEngines("a text index has the texts of new, changed and removed servers", asyn
   ]);
   await database.run("delete from servers where port = 2");
   const found = async (text: string) => {
-    const [{ ids }] = await conditionsOf(database, { text });
+    const [{ ids }] = await conditionsOf(database, { text: [text] });
     if (ids === undefined) return undefined;
     const rows = await database.rows(
       `select port from servers where id in (${ids.sql}) order by port`,
@@ -280,7 +280,7 @@ onEngines(
       .write(names.map((name, i) => record(1 + i, { name })));
     await createTextIndex(database);
     for (const [text, ports] of Object.entries({ zombies: [1], SPAWN: [4], absent: [] })) {
-      const selection = { text, sort: "name", limit: LIMIT } as const;
+      const selection = { text: [text], sort: "name", limit: LIMIT } as const;
       const found = await Array.fromAsync(selectServers(database, selection));
       assertEquals(found.map(({ port }) => port), ports, text);
       assertEquals(await countServers(database, selection, LIMIT), ports.length, text);
@@ -305,8 +305,8 @@ Deno.test("SQLite: the text index finds each letter in both cases, or is not use
     }
   });
   for (const [i, letter] of letters.entries()) {
-    const [{ ids }] = await conditionsOf(database, { text: `xx${letter}xx` });
-    const [end] = await conditionsOf(database, { text: `xx${letter.toLowerCase()[0]}` });
+    const [{ ids }] = await conditionsOf(database, { text: [`xx${letter}xx`] });
+    const [end] = await conditionsOf(database, { text: [`xx${letter.toLowerCase()[0]}`] });
     assert(
       ids !== undefined || !/[A-Za-z\u00c0-\u017f\u0391-\u03c9\u0410-\u045f]/.test(letter),
       letter,

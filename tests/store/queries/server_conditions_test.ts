@@ -26,7 +26,7 @@ async function check(database: Database): Promise<void> {
     if (hasIndex) await createTextIndex(database);
     for (const [text, ports] of FOUND) {
       const found = await Array.fromAsync(
-        selectServers(database, { sort: "address", text }),
+        selectServers(database, { sort: "address", text: [text] }),
         ({ port }) => port,
       );
       assertEquals(found, ports, `${text}, text index: ${hasIndex}`);

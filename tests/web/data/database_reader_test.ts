@@ -180,7 +180,7 @@ onSqlite(
     await multiply(database, 20_000);
     const data = dashboardDataOf(database);
     const search = async (text: string) =>
-      (await data.servers({ filters: { text }, sort: "new", limit: 5 })).servers.length;
+      (await data.servers({ filters: { text: [text] }, sort: "new", limit: 5 })).servers.length;
     assertEquals(await search("sky"), 5);
     await assertRejects(() => search("absent"), DataError, "Try again");
     await database.run("delete from server_state where server = 9");
@@ -313,7 +313,7 @@ onEngines("a page reads as few rows as possible, and with as few queries", async
     assert(rows < 60, `${rows} rows: ${Deno.inspect(filters)}`);
   }
   assert((await read({})).rows < 60);
-  const { queries } = await read({ text: "absent" }); // all servers are read
+  const { queries } = await read({ text: ["absent"] }); // all servers are read
   assert(queries < 10, `${queries} queries`);
 });
 
@@ -359,8 +359,8 @@ onEngines("a server with a lower number than others is inserted", async (databas
   const servers = await everyServer(database, placeOf);
   await compareCounts(data, servers);
   for (const text of ["server 1", "server 4", "moved in the", "server"]) {
-    const page = await data.servers({ filters: { text }, sort: "name", limit: 50 });
-    const expected = servers.filter((one) => matches(one, { text })).map(({ id }) => id);
+    const page = await data.servers({ filters: { text: [text] }, sort: "name", limit: 50 });
+    const expected = servers.filter((one) => matches(one, { text: [text] })).map(({ id }) => id);
     assertEquals(page.servers.map(({ id }) => id).sort(), expected.sort(), text);
     assertEquals(page.total, expected.length, text);
   }
@@ -383,12 +383,18 @@ onEngines("texts are found behind the parts that the server index has", async (d
   const portsOf = async (text: string) => {
     const servers = await everyServer(database, placeOf);
     const { servers: found, total } = await data.servers({
-      ...{ filters: { text }, sort: "address", limit: 50 },
+      ...{ filters: { text: [text] }, sort: "address", limit: 50 },
     });
     const ports = found.map(({ port }) => port).sort();
-    assertEquals(ports, servers.filter((one) => matches(one, { text })).map((s) => s.port).sort());
-    assertEquals([total, (await data.facets({ text })).servers], [ports.length, ports.length]);
-    const map = { address: 0, prefix: 0, layer: "servers", filters: { text } } as const;
+    assertEquals(
+      ports,
+      servers.filter((one) => matches(one, { text: [text] })).map((s) => s.port).sort(),
+    );
+    assertEquals([total, (await data.facets({ text: [text] })).servers], [
+      ports.length,
+      ports.length,
+    ]);
+    const map = { address: 0, prefix: 0, layer: "servers", filters: { text: [text] } } as const;
     assertEquals((await data.map(map)).servers, ports.length);
     return ports;
   };

@@ -100,13 +100,22 @@ const VERSIONS = [
   "v1.2",
   "1.2/",
   "1.2..",
+  "Paper 1.2",
+  "Requires MC 1.8 / 1.21",
+  "1.21.4",
+  "1.9-rc1",
   "",
 ];
+const RANGES = ["1.2", "1.20", "1.2..1.20", ">=1.20", "<1.2", ">1.2.1", "..1.9", "1.21..", "1"];
+/** Protocol numbers of Java 1.8, 1.20 and 1.21.4, of a snapshot, of Bedrock, and an unknown one. */
+const NUMBERS = [47, 763, 769, 1_073_742_166, 2193, 999_999, null];
+const MODS = ["create", "Create_addon", "a%b", "jei", "ÄÖ"];
 const FLAGS = ["cutShort", "countClamped", "formatted", ...TEXTS.filter((text) => text !== "")];
 const TAGS = ["eu", "Eu", 'a "b"'];
 const PORTS = [1, 2, 80, 19132, 25565, 65_535];
 const PLAYERS = [null, 0, 1, 5, 41, 2 ** 31 - 1];
-const TIMES = [0, 1, 1000, 5000, 9_999_999];
+const TIMES = [0, 1, 1000, 5000, 59_999, 60_000, 9_999_999];
+const MINUTE_MS = 60_000;
 
 /** The host of a server: the first and last addresses of both families, and those between. */
 function hostOf(i: number): string {
@@ -115,6 +124,12 @@ function hostOf(i: number): string {
   return i % 5 === 0
     ? formatAddress((0x2001_0db8n << 96n) + BigInt(i % 97) * (1n << BigInt(i % 90)))
     : formatAddress(0x0a00_0000 + (i % 3) * 2 ** 16 + i);
+}
+
+/** Facts of a server with mods. */
+function modded(names: readonly string[]) {
+  const mods = Object.fromEntries(names.map((name) => [name, "1.0"]));
+  return { slp: { mods_count: Object.keys(mods).length, mods } };
 }
 
 function randomServer(i: number, random: Random): ServerRecord {
@@ -126,6 +141,9 @@ function randomServer(i: number, random: Random): ServerRecord {
     software: text(),
     software_confidence: random.one(["A", "B", "C", null]),
     version: random.one([null, ...VERSIONS, ...TEXTS]),
+    protocol_version: random.one(NUMBERS),
+    plugins: random.one([null, [], random.some(MODS).map((name) => ({ name, version: null }))]),
+    extras: random.one([null, { query: { form: "full" } }, modded(random.some(MODS))]),
     name: text(),
     motd_plain: text(),
     map: text(),
@@ -150,12 +168,17 @@ function randomValue(name: Name, random: Random): unknown {
   const bound = (values: readonly (number | null)[]) =>
     Math.min(Math.max(0, (random.one(values) ?? 0) + random.below(3) - 1), 2 ** 31 - 1);
   const values: Record<Name, () => unknown> = {
-    text: part,
+    text: () => random.below(3) === 0 ? [part(), part()] : [part()],
     software: () => [part(), ...random.some(["paper", "k", "absent"])],
     online: () => random.below(2) === 0,
     edition: () => random.some([...EDITIONS.slice(0, -1), "absent"]),
     confidence: () => random.some(["A", "B", "C"]),
-    version: () => random.some([...VERSIONS, ...TEXTS].filter((text) => text !== "")),
+    version: () =>
+      random.some([...RANGES, ...RANGES, ...VERSIONS, ...TEXTS].filter((text) => text !== "")),
+    mods: () => random.some(["yes", "no", "crea", "A%", "äö", "ÄÖ", "absent"]),
+    plugins: () => random.some(["yes", "no", "JEI", "_a", "absent"]),
+    down: () => MINUTE_MS * random.below(3),
+    stale: () => MINUTE_MS * random.below(3),
     protocol: () => random.some([...PROTOCOLS, "absent"]),
     port: () => random.some([...PORTS, 3]),
     network: () =>
@@ -176,7 +199,7 @@ function randomValue(name: Name, random: Random): unknown {
 /** All texts, and all filters and pairs of filters with random values. */
 function* randomFilters(random: Random): Generator<DashboardFilters> {
   for (const text of new Set(TEXTS.flatMap((text) => CASES.map((change) => change(text))))) {
-    if (text !== "") yield* [{ text }, { software: [text] }];
+    if (text !== "") yield* [{ text: [text] }, { software: [text] }];
   }
   for (let round = 0; round < ROUNDS; round++) {
     for (const [i, first] of NAMES.entries()) {
@@ -201,6 +224,13 @@ async function fill(database: Database, servers: readonly ServerRecord[]): Promi
   const where = (remainder: number) =>
     `where server in (select id from servers where port = ${PORTS[remainder]})`;
   await database.run(`update server_state set online = false ${where(0)}`);
+  // Some offline servers never replied, and some were last probed a minute after their reply.
+  await database.run(
+    "update server_state set replied_at = null where not online and server % 5 = 0",
+  );
+  const isSQLite = database.engine === "sqlite";
+  const later = isSQLite ? "probed_at + 60000" : "probed_at + interval '1 minute'";
+  await database.run(`update server_state set probed_at = ${later} where server % 3 = 0`);
   await database.run(
     `update server_state set players_online = -2 ${where(1)} and players_online = 5`,
   );

@@ -14,7 +14,7 @@ onEngines("the ends of long texts are found in all servers that have them", asyn
     ),
   );
   const { data } = await indexedData(database);
-  assertEquals((await data.facets({ text: "needle" })).servers, 1200);
-  assertEquals((await data.facets({ text: "thread" })).servers, 400);
-  assertEquals((await data.facets({ text: "n" })).servers, 1600);
+  assertEquals((await data.facets({ text: ["needle"] })).servers, 1200);
+  assertEquals((await data.facets({ text: ["thread"] })).servers, 400);
+  assertEquals((await data.facets({ text: ["n"] })).servers, 1600);
 });

@@ -132,7 +132,11 @@ Deno.test("wrong parameters get 400, and the answer names them", async () => {
   for (
     const [query, name] of [
       ["servers?limit=501", "limit"],
-      ["servers?nothing=1", "nothing"],
+      ["api/servers?nothing=1", "nothing"],
+      ["servers?q=sky+portt:1", "portt:1"],
+      ["servers?q=players:5..1", "players:5..1"],
+      ["api/servers?q=version:1.21..1.20", "version:1.21..1.20"],
+      ["servers?q=players:5..+players:..1", "min_players"],
       ["servers?port=x", "port"],
       [`servers?text=${"a".repeat(101)}`, "text"],
       ["servers?sort=size", "sort"],
@@ -161,6 +165,45 @@ Deno.test("wrong parameters get 400, and the answer names them", async () => {
   const long = await get(`GET /servers?text=${"%41".repeat(1400)}`);
   assertEquals(long.status, 400);
   assertStringIncludes(long.text, "4096 bytes");
+});
+
+Deno.test("pages ignore unknown parameters, and their URLs have no empty ones", async () => {
+  const get = clientOf();
+  assertEquals((await get("GET /servers?utm_source=x&port=1")).status, 200);
+  for (
+    const [query, location] of [
+      ["servers?q=", "/servers"],
+      ["servers?q=&sort=name&text=", "/servers?sort=name"],
+      ["map?tag=a+b&network=", "/map?tag=a+b"],
+    ]
+  ) {
+    const { status, headers } = await get(`GET /${query}`);
+    assertEquals([status, headers.location], [303, location]);
+  }
+  assertEquals((await get("GET /api/servers?text=")).status, 200);
+});
+
+Deno.test("a search shows chips, a title and its words, and q has the same words in the API", async () => {
+  const get = clientOf();
+  const query = `q=${encodeURIComponent('version:1.20..1.21 mods:yes "sky block" players:>0')}`;
+  const { status, text } = await get(`GET /servers?${query}`);
+  assertEquals(status, 200);
+  assertStringIncludes(
+    text,
+    "<title>“sky block”, version 1.20 to 1.21, with players, with mods · blocksweep</title>",
+  );
+  assertStringIncludes(
+    text,
+    'value="&quot;sky block&quot; version:1.20..1.21 players:&gt;0 mods:yes"',
+  );
+  assertStringIncludes(
+    text,
+    'href="/servers?text=sky+block&amp;min_players=1&amp;mods=yes"><span class="hidden">' +
+      "Remove the filter</span><bdi>version 1.20 to 1.21</bdi>",
+  );
+  assertEquals((await get(`GET /api/servers?${query}`)).status, 200);
+  const wrong = await get("GET /servers?q=sky+down:x");
+  assertStringIncludes(wrong.text, 'value="sky down:x"');
 });
 
 Deno.test("paths outside the dashboard are not found", async () => {

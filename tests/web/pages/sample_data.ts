@@ -50,6 +50,7 @@ export function contextOf(path: string, text = "servers.db"): PageContext {
     filters: {},
     now: NOW,
     database: text,
+    search: text,
     caller: { program: "blocksweep", location: text },
     assets: "/assets/1/",
     hasGeoip: true,
@@ -187,7 +188,7 @@ export function pagesWith(text: string, key = text): Map<string, string> {
   const [server, facets, events] = [serverOf(text, key), facetsOf(text), eventsOf(text, key)];
   const filter = text.slice(0, 100); // longer queries are refused
   const filters = {
-    ...{ edition: [filter], software: [filter], version: [filter], text: filter, online: true },
+    ...{ edition: [filter], software: [filter], version: [filter], text: [filter], online: true },
     ...{ port: [4000], network: ["203.0.113.0/24"], operator: [64_500], minPlayers: 1 },
   };
   const running = [scanOf(text, "running"), scanOf(text, text)];

@@ -2,20 +2,28 @@
  * Tests of src/web/queries/filters.ts, src/web/queries/parameters.ts and src/web/queries/dashboard_filters.ts.
  */
 import { assertEquals, assertThrows } from "@std/assert";
-import { FILTER_PARAMETERS, filterQuery, readFilters } from "../../../src/web/queries/filters.ts";
+import {
+  FILTER_PARAMETERS,
+  filterQuery,
+  filtersAt,
+  readFilters,
+} from "../../../src/web/queries/filters.ts";
 import { MAX_VALUES, ParameterError } from "../../../src/web/queries/parameters.ts";
+
+const HOUR_MS = 3_600_000;
 
 const read = (query: string) => readFilters(new URLSearchParams(query));
 
 /** A URL with a value of each filter, in an order other than the canonical one. */
-const ALL = "since=1700000000000&no_aliases=true&max_players=99&min_players=1&operator=24940" +
+const ALL =
+  "stale=7d&down=1h&plugins=no&mods=yes&mods=create&since=1700000000000&no_aliases=true&max_players=99&min_players=1&operator=24940" +
   "&country=de&tag=b+c&tag=a&flag=cutShort&network=10.0.0.0/8&port=25565&port=19132&protocol=slp&version=1.21" +
   "&confidence=B&confidence=A&software=Paper&edition=java&online=false&text=sky+block";
 
 Deno.test("each filter is read, and its canonical query is read as the same filters", () => {
   const filters = read(ALL);
   assertEquals(filters, {
-    text: "sky block",
+    text: ["sky block"],
     online: false,
     edition: ["java"],
     software: ["Paper"],
@@ -31,6 +39,10 @@ Deno.test("each filter is read, and its canonical query is read as the same filt
     minPlayers: 1,
     maxPlayers: 99,
     noAliases: true,
+    mods: ["create", "yes"],
+    plugins: ["no"],
+    down: -HOUR_MS,
+    stale: -7 * 24 * HOUR_MS,
     since: 1700000000000,
   });
   assertEquals(Object.keys(filters).length, Object.keys(FILTER_PARAMETERS).length);
@@ -76,7 +88,15 @@ Deno.test("an error names the parameter and what is expected", () => {
       ["online=true&online=false", 'Cannot use parameter "online" 2 times', /^one value$/],
       ["country=DEU", "Cannot use country=DEU", /^two letters/],
       ["confidence=D", "Cannot use confidence=D", /^one of A, B, C/],
-      ["since=99999999999999999", "Cannot use since=99999999999999999", /^a whole number/],
+      ["since=99999999999999999", "Cannot use since=99999999999999999", /^an age such as 90m/],
+      ["down=0h", "Cannot use down=0h", /^an age such as 90m/],
+      ["stale=1w", "Cannot use stale=1w", /^an age such as 90m/],
+      [
+        "version=1.21..1.20",
+        "Cannot use version=1.21..1.20",
+        /^a version such as 1.21, or a range/,
+      ],
+      ["version=>", "Cannot use version=>", /^a version such as/],
       [`text=${"a".repeat(101)}`, `Cannot use text=${"a".repeat(40)}…`, /1 to 100 characters/],
       [
         "port=1".concat("&port=2".repeat(MAX_VALUES)),
@@ -91,6 +111,17 @@ Deno.test("an error names the parameter and what is expected", () => {
 });
 
 Deno.test("a text may have 100 characters outside the basic multilingual plane", () => {
-  assertEquals(read(`text=${"😀".repeat(100)}`).text?.length, 200);
+  assertEquals(read(`text=${"😀".repeat(100)}`).text?.[0].length, 200);
   assertThrows(() => read(`text=${"😀".repeat(101)}`), ParameterError);
+});
+
+Deno.test("ages are written in the largest unit, and become times of a whole minute", () => {
+  for (const [age, written] of [["90m", "90m"], ["60m", "1h"], ["24h", "24h"], ["48h", "2d"]]) {
+    assertEquals(filterQuery(read(`since=${age}`)), `since=${written}`);
+  }
+  const now = 100 * HOUR_MS + 59_999;
+  assertEquals(filtersAt(read("since=1h&down=90m&stale=999d&port=1"), now), {
+    ...{ since: 99 * HOUR_MS, down: 98.5 * HOUR_MS, stale: 0, port: [1] },
+  });
+  assertEquals(filtersAt(read("since=17"), now), { since: 17 });
 });

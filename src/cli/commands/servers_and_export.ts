@@ -34,10 +34,12 @@ import {
   whileRead,
 } from "../../app/outputs/mod.ts";
 import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
-import type { DashboardFilters } from "../../web/queries/dashboard_data.ts";
-import { filtersAt } from "../../web/queries/filters.ts";
-import { ParameterError } from "../../web/queries/parameters.ts";
-import { readSearch } from "../../web/queries/search_words.ts";
+import {
+  type DashboardFilters,
+  filtersAt,
+  ParameterError,
+  readSearch,
+} from "../../web/queries/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
 import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 

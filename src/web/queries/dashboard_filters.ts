@@ -27,11 +27,11 @@ import { documentedFlags } from "../../protocols/documented_flags.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { isRangeText, parseVersionRange } from "../../classify/version_ranges.ts";
 import {
-  AGE,
-  AGE_OR_TIME,
   MAX_TEXT,
   type Parameter,
   parameter,
+  PAST_AGE,
+  PAST_AGE_OR_TIME,
   several,
   TEXT,
 } from "./parameters.ts";
@@ -258,20 +258,23 @@ export const DASHBOARD_FILTERS: {
   down: {
     parameter: parameter(
       "Only servers that are offline, and did not reply for this long: 90m, 24h or 7d.",
-      AGE,
+      PAST_AGE,
     ),
     columns: ({ columns: { bits, repliedMinute } }, time) => (slot) =>
       !(bits[slot] & SERVER_BITS.online) && repliedMinute[slot] < time / MINUTE_MS,
   },
   stale: {
-    parameter: parameter("Only servers that were not probed for this long: 90m, 24h or 7d.", AGE),
+    parameter: parameter(
+      "Only servers that were not probed for this long: 90m, 24h or 7d.",
+      PAST_AGE,
+    ),
     columns: ({ columns: { probedMinute } }, time) => (slot) =>
       probedMinute[slot] < time / MINUTE_MS,
   },
   since: {
     parameter: parameter(
       "Only servers that changed in the last 90m, 24h or 7d, or later than this time, Unix milliseconds.",
-      AGE_OR_TIME,
+      PAST_AGE_OR_TIME,
     ),
     columns: ({ columns: { changedAt } }, time) => (slot) => changedAt[slot] > time,
   },

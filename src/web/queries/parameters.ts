@@ -77,7 +77,7 @@ const MINUTE_MS = 60_000;
 const AGE_UNITS = [["d", DAY_MS, 2], ["h", 60 * MINUTE_MS, 1], ["m", MINUTE_MS, 1]] as const;
 
 /** An age in a filter, as a time below 0: that long before now. */
-export const AGE: WrittenForm<number> = {
+export const PAST_AGE: WrittenForm<number> = {
   ...formed(
     "an age such as 90m, 24h or 7d",
     (text) => {
@@ -96,13 +96,13 @@ export const AGE: WrittenForm<number> = {
 };
 
 /** An age, or a point in time, Unix milliseconds. */
-export const AGE_OR_TIME: WrittenForm<number> = {
+export const PAST_AGE_OR_TIME: WrittenForm<number> = {
   ...formed<number>(
-    `${AGE.wanted}, or Unix milliseconds`,
-    (text) => AGE.read(text) ?? wholeNumber(0, MAX_TIME).read(text),
+    `${PAST_AGE.wanted}, or Unix milliseconds`,
+    (text) => PAST_AGE.read(text) ?? wholeNumber(0, MAX_TIME).read(text),
     { type: ["integer", "string"], minimum: 0, maximum: MAX_TIME, maxLength: 16 },
   ),
-  write: (time) => time < 0 ? AGE.write!(time) : String(time),
+  write: (time) => time < 0 ? PAST_AGE.write!(time) : String(time),
 };
 /** A parameter that a URL may contain several times, whose values have a form. */
 export function several<Value>(

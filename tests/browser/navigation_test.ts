@@ -46,16 +46,17 @@ async function filter(visit: Visit): Promise<void> {
   assert(bedrock > 0 && bedrock < all, `${bedrock} of ${all}`);
   await visit.follow(page.locator("[aria-label='Sort order'] a").filter({ hasText: "Name" }));
   assertEquals(await page.locator("th.c-name").getAttribute("aria-sort"), "ascending");
-  await page.locator("input[name=text]").fill("a");
-  await visit.follow(page.locator(".search button"));
+  await page.keyboard.press("/");
+  assertEquals(await page.locator(".find input:focus").inputValue(), "edition:bedrock");
+  await page.keyboard.type("edition:bedrock a");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/servers?q=*", { waitUntil: "load" });
   const found = await matched(page);
   assert(found > 0 && found < bedrock, `${found} of ${bedrock}`);
   await visit.check();
-  const { searchParams } = new URL(page.url());
-  assertEquals(["edition", "sort", "text"].map((name) => searchParams.get(name)), [
-    ...["bedrock", "name", "a"],
-  ]);
-  await visit.follow(page.locator(".chips a").filter({ hasText: "Text" }));
+  assertEquals(new URL(page.url()).searchParams.get("q"), "edition:bedrock a");
+  assertEquals(await page.title(), "“a”, bedrock edition · blocksweep");
+  await visit.follow(page.locator(".chips a").filter({ hasText: "“a”" }));
   assertEquals(await matched(page), bedrock);
   const [first] = await addresses(page);
   await visit.follow(page.locator("table.servers td.c-name a").first());

@@ -115,6 +115,19 @@ first=$!
 discover >"$folder/second.ndjson"
 wait "$first"
 discover --once 1 -o "$folder/once.csv" >"$folder/once.ndjson" 2>"$folder/once.err"
+# A service: it runs until SIGINT, and its database has what it found.
+stored() {
+  ip netns exec "$id-look" deno run --no-prompt --allow-read --allow-env main.ts \
+    servers "$folder/party.db" --format ndjson >"$folder/stored.ndjson" 2>/dev/null &&
+    [ "$(wc -l <"$folder/stored.ndjson")" -eq "$(wc -l <"$folder/found.ndjson")" ]
+}
+ip netns exec "$id-look" deno run --no-prompt --allow-all main.ts lan --continuous \
+  --opt-out-file "$folder/opt-out.txt" -o "$folder/party.db" 2>"$folder/service.err" &
+service=$!
+await stored
+kill -INT "$service"
+wait "$service" || true
+deno run --no-prompt --allow-read --allow-env main.ts scans "$folder/party.db" --json >"$folder/scans.ndjson"
 # query HOST PORT: queries a server by the host of its row.
 query() {
   ip netns exec "$id-look" deno run --no-prompt --allow-all main.ts query "[$1]:$2" --json
@@ -162,6 +175,9 @@ rows() { sed -nE "$2" "$folder/$1" | sort; }
 check "-o writes the servers that --json prints" diff \
   <(rows once.ndjson 's/.*"host":"([^"]*)","port":([0-9]+),.*/\1 \2/p') \
   <(rows once.csv '2,$s/^([^,]*),([0-9]+),.*/\1 \2/p')
+check "a database has the servers that lan finds" diff "$folder/wanted.txt" <(servers "$folder/stored.ndjson")
+check "a run in a database is of the kind lan, and finished at Ctrl-C" \
+  grep -q '"kind":"lan","state":"finished"' "$folder/scans.ndjson"
 check "PocketMine is queried by Query too" grep -q '"protocols":\["raknet","query"\]' "$folder/found.ndjson"
 check "Java worlds are queried for their status" grep -q '"protocols":\["slp","lan"\]' "$folder/found.ndjson"
 check "Java worlds are queried over TCP" sent '10\.77\.0\.1\.[0-9]+ > 10\.77\.0\.[23]\.51234: Flags \[S\]' 2

@@ -41,7 +41,10 @@ export async function runLan(call: CommandCall): Promise<number> {
   const { words: [word], options, given } = readCommandLine("lan", call);
   if (word !== undefined) throw new InputError(`Cannot use "${word}": lan takes no targets`);
   const { once } = options;
-  const continuous = once === undefined && Deno.stdout.isTerminal();
+  if (options.continuous && once !== undefined) {
+    throw new InputError("Cannot use --continuous with --once: choose one of them");
+  }
+  const continuous = options.continuous || once === undefined && Deno.stdout.isTerminal();
   const { live, plans } = planDisplay(options, continuous);
   const writes = await planLanWrites(options, plans, given, reportError);
   const prepared = await prepareLanDiscovery(options, {
@@ -90,7 +93,8 @@ function planDisplay(
   continuous: boolean,
 ): { readonly live: boolean; readonly plans: readonly OutputPlan[] } {
   const named = planFoundRows({ ...options, takesDatabases: true }, outputColumns());
-  const live = continuous && !isDumb() && named.every(({ path }) => path !== "-");
+  const live = continuous && Deno.stdout.isTerminal() && !isDumb() &&
+    named.every(({ path }) => path !== "-");
   if (live || named.length + options.output.length > 0) return { live, plans: named };
   return { live, plans: planOutputs({ ...options, format: "table" }, outputColumns()) };
 }

@@ -88,6 +88,7 @@ Deno.test("a webhook of scan and lan needs a database, and other options of webh
       [["scan", "127.0.0.1", ...url, "-o", "a.csv"], /without a database/],
       [["lan", ...url], /Cannot use --webhook without a database.*-o DATABASE/],
       [["scan", "127.0.0.1", "--webhook-events", "new"], /webhook-events without --webhook/],
+      [["lan", "--continuous", "--once", "5"], /Cannot use --continuous with --once/],
       [["lan", "--webhook-header", "A=env:B"], /--webhook-header without --webhook/],
     ] as const
   ) {

@@ -296,6 +296,12 @@ export const OUTPUT = {
       help: "time to run",
     },
     {
+      name: "continuous",
+      commands: ["lan"],
+      forPrograms: false,
+      help: "run until Ctrl-C without a terminal too, for example as a service",
+    },
+    {
       name: "no-sweep",
       commands: ["lan"],
       help: "do not sweep the networks for dedicated servers over TCP",

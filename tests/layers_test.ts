@@ -125,6 +125,8 @@ const DOORS = [
 
 /** Maximum length of a source file, lines. */
 const MAX_LINES = 400;
+/** Maximum length of a function, lines. */
+const MAX_FUNCTION_LINES = 75;
 /** Maximum number of files in a folder of src/. */
 const MAX_FILES = 16;
 
@@ -528,6 +530,45 @@ Deno.test(`files have at most ${MAX_LINES} lines`, async () => {
     if (lines > MAX_LINES) long.push(`${below(file)}: ${lines}`);
   }
   assertEquals(long, []);
+});
+
+/** The last line of the head of a function with a body, as `deno fmt` writes it. */
+const HEAD_END =
+  /^( *)(?![ */]|(?:\} )?(?:if|else|for|while|do|switch|try|catch|finally)\b).*(?:\)(?:: .+)?|=>) \{$/;
+
+/** The first line of each function in a source, and its number of lines. */
+function functionsIn(text: string): (readonly [string, number])[] {
+  const lines = text.split("\n");
+  return lines.flatMap((line, at) => {
+    const [, indent] = HEAD_END.exec(line) ?? [];
+    if (indent === undefined) return [];
+    const isBeside = (one: string) =>
+      one.startsWith(indent) && /[^ ]/.test(one[indent.length] ?? "");
+    // A head of several lines ends with `): Result {`, beside its first line.
+    const first = /^ *[)}\]]/.test(line) ? lines.slice(0, at).findLastIndex(isBeside) : at;
+    const last = lines.findIndex((one, i) => i > at && isBeside(one));
+    return [[lines[first].trim(), last - first + 1] as const];
+  });
+}
+
+Deno.test(`functions have at most ${MAX_FUNCTION_LINES} lines`, async () => {
+  const long: string[] = [];
+  let count = 0;
+  for await (const file of sources(SRC)) {
+    for (const [head, lines] of functionsIn(await Deno.readTextFile(file))) {
+      count++;
+      if (lines > MAX_FUNCTION_LINES) long.push(`${below(file)}: ${head}: ${lines}`);
+    }
+  }
+  assertEquals(long, []);
+  assert(count > 4000, `found only ${count} functions`);
+  const text = "export async function a(\n  b: B,\n): Promise<C> {\n  if (b) {\n    d();\n  }\n\n" +
+    "  return e(() => {\n    f();\n  });\n}\n\nclass G {\n  get h(): I {\n    return 1;\n  }\n}\n";
+  assertEquals(functionsIn(text), [
+    ["export async function a(", 11],
+    ["return e(() => {", 3],
+    ["get h(): I {", 3],
+  ]);
 });
 
 Deno.test(`folders have at most ${MAX_FILES} files, and at least two`, async () => {

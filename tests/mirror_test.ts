@@ -26,8 +26,9 @@ function onlyExports(text: string): boolean {
       .replace(/^export (?:type )?(?:\*|\{[^}]*\}) from "[^"]+";$/gm, ""),
   );
 }
-const SOURCES = [...TEXTS].filter(([path, text]) => path.startsWith("src/") && !onlyExports(text))
-  .map(([path]) => path);
+/** All sources, and those with code of their own. */
+const PATHS = [...TEXTS.keys()].filter((path) => path.startsWith("src/"));
+const SOURCES = PATHS.filter((path) => !onlyExports(TEXTS.get(path)!));
 const TESTS = [...TEXTS.keys()].filter((path) => /^tests\/.*_test\.ts$/.test(path));
 /** The sources in the first comment of each test. */
 const NAMED = new Map(TESTS.map((test) => [test, pathsNamed(TEXTS.get(test)!)]));
@@ -87,4 +88,30 @@ Deno.test("an exported name is declared in one source, so that it has one meanin
   assert(sources.size > 1000, `found only ${sources.size} names`);
   const shared = [...sources].filter(([, paths]) => paths.size > 1);
   assertEquals(shared.map(([name, paths]) => `${name}: ${[...paths].join(", ")}`), []);
+});
+
+/** The names that a module exports from other modules by name. */
+function exportedFrom(text: string): string[] {
+  return [...text.matchAll(/^export (?:type )?\{([^}]*)\} from/gm)].flatMap(([, names]) =>
+    names.split(",").map((name) => name.trim().split(/ (?:as )?/).at(-1)!).filter((name) => name)
+  );
+}
+
+Deno.test("the mod.ts of a folder exports only names that another folder uses", () => {
+  const folders = PATHS.filter((path) => /\/mod\.ts$/.test(path))
+    // The library exports the protocols as namespaces.
+    .filter((path) => path !== "src/mod.ts" && !/^src\/protocols\//.test(path));
+  assert(folders.length > 20, `found only ${folders.length} folders`);
+  const unused = folders.flatMap((path) => {
+    const users = PATHS.filter((user) =>
+      !user.startsWith(folderOf(path)) && GRAPH.get(user)!.includes(path)
+    );
+    const words = new Set(users.flatMap((user) => TEXTS.get(user)!.match(/[\w$]+/g) ?? []));
+    return exportedFrom(TEXTS.get(path)!).filter((name) => !words.has(name))
+      .map((name) => `${path}: ${name}`);
+  });
+  assertEquals(unused, []);
+  const text =
+    'export { a, type B } from "./c.ts";\nexport type {\n  D,\n  E as F,\n} from "./g.ts";\n';
+  assertEquals(exportedFrom(text), ["a", "B", "D", "F"]);
 });

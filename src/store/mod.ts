@@ -65,14 +65,7 @@ export {
 } from "./events/newest_events.ts";
 export { type SendableEvent, sendableEvents } from "./events/sendable_events.ts";
 export { validEvent } from "./events/valid_event.ts";
-export {
-  type HeldPosition,
-  LEASE_MS,
-  MAX_COUNT,
-  newestEnd,
-  type WebhookKey,
-  WebhookPosition,
-} from "./events/webhook_position.ts";
+export { LEASE_MS, MAX_COUNT, newestEnd, WebhookPosition } from "./events/webhook_position.ts";
 export {
   readOptedOutServers,
   readSharingServers,

@@ -4,7 +4,7 @@
  * @module
  */
 export { composeTargets, findExclusions, type NamedTargets } from "./find_targets.ts";
-export { contactReader, keepContact, readContact, withKeptContact } from "./kept_contact.ts";
+export { contactReader, keepContact, readContact } from "./kept_contact.ts";
 export { requireContact, requirePermission } from "./require_permission.ts";
 export { addressesOf } from "./scan_addresses.ts";
 export {

@@ -6,7 +6,6 @@
 export {
   broadcastProtocol,
   type DiscoverySetup,
-  type LanCounts,
   type LanEnd,
   type LocalLink,
   type LocalNetwork,

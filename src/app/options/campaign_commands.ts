@@ -47,13 +47,13 @@ export const CAMPAIGN_COMMANDS = {
       "max-runtime": "campaign pause and campaign cancel end its scans",
       "max-targets": "targets are divided into whole networks; name fewer of them",
       ...because("rows go to the database of campaign collect; export writes them to files", [
-        ...["o", "output", "format", "oD", "oJ", "oG", "oL", "append", "fields", "sort"],
+        ...["o", "output", "f", "format", "oD", "oJ", "oG", "oL", "append", "fields", "sort"],
       ]),
       ...because("give it to campaign collect, which writes the database", [
         ...["down-after", "keep", "text-index", "partition-by-month"],
       ]),
       ...because("campaign status shows the progress of all workers, also with --watch or --json", [
-        ...["status-file", "stats-every", "metadata-file", "metrics", "verbose"],
+        ...["status-file", "stats-every", "metadata-file", "metrics", "v", "verbose"],
       ]),
       ...because("watch --webhook sends the events of the database of campaign collect", [
         ...["webhook", "webhook-format", "webhook-events", "webhook-template"],

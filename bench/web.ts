@@ -65,6 +65,9 @@ const FILTERS: readonly (readonly [name: string, (round: number) => DashboardFil
   ["small network", (n) => ({ network: [`10.${n % 15}.${n}.0/24`], online: true })],
   ["players", (n) => ({ minPlayers: n, maxPlayers: 2 * n })],
   ["players in a network", (n) => ({ minPlayers: 1 + n, network: [`10.${n % 15}.0.0/16`] })],
+  ["range of versions", (n) => ({ version: [`1.${10 + n % 8}..1.${14 + n % 8}`], mods: ["no"] })],
+  ["name of a mod", (n) => ({ mods: [`mod ${n}`] })],
+  ["down and stale", (n) => ({ down: NOW - n * DAY / 4, stale: NOW - n * DAY / 8 })],
   ["since", (n) => ({ since: NOW - n * DAY / 4 })],
 ];
 const TEXTS: typeof FILTERS = [

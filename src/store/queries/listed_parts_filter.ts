@@ -23,7 +23,7 @@ export function listsParts(
   return (server) => {
     const { count, names } = LISTS[list](server);
     return wanted.includes(count > 0 ? SOME_LISTED : NONE_LISTED) ||
-      names.some((name) => parts.some((part) => asciiLower(name).includes(part)));
+      count > 0 && names.some((name) => parts.some((part) => asciiLower(name).includes(part)));
   };
 }
 
@@ -114,7 +114,7 @@ export function withParts(
     const conditions = [
       ...wanted.includes(SOME_LISTED) ? [hasParts(database, list)] : [],
       ...wanted.includes(NONE_LISTED) ? [`not (${hasParts(database, list)})`] : [],
-      ...parts.map(() => NAMES[database.engine][list]),
+      ...parts.map(() => `${hasParts(database, list)} and ${NAMES[database.engine][list]}`),
     ];
     // The lists are long. Only this condition reads them: the columns that all conditions read lack them.
     const lists = conditions.join(" or ") || "false";

@@ -27,16 +27,38 @@ export async function searchDatabase(
   filters: DashboardFilters,
 ): Promise<void> {
   await searchCut(database, serverIndex, filters);
+  await findTagged(database, serverIndex, filters);
+  await findListing(database, serverIndex, filters);
+}
+
+async function findTagged(
+  database: Database,
+  serverIndex: CachedServerIndex | undefined,
+  { tag }: DashboardFilters,
+): Promise<void> {
+  if (serverIndex === undefined || tag === undefined) return;
+  const [{ ids }] = await conditionsOf(database, { tag });
+  const rows = await database.rows(`${ids!.sql} order by 1`, ids!.values);
+  serverIndex.addFound("tag", { tag }, rows.map(({ id }) => Number(id)));
+}
+
+/** Finds the names of mods and plugins among the servers that list any. */
+async function findListing(
+  database: Database,
+  serverIndex: CachedServerIndex | undefined,
+  filters: DashboardFilters,
+): Promise<void> {
   if (serverIndex === undefined) return;
-  for (const name of ["tag", "mods", "plugins"] as const) {
-    const all = filters[name];
-    const wanted = name === "tag" ? all : all && partsOfNames(all);
-    if (wanted === undefined || wanted.length === 0) continue;
-    const [condition] = await conditionsOf(database, { [name]: wanted });
-    const { sql, values } = condition.ids ??
-      { ...condition, sql: `select s.id as id from servers s where ${condition.sql}` };
-    const rows = await database.rows(`${sql} order by 1`, values);
-    serverIndex.addFound(name, filters, rows.map(({ id }) => Number(id)));
+  for (const list of ["mods", "plugins"] as const) {
+    const names = partsOfNames(filters[list] ?? []);
+    if (names.length === 0) continue;
+    const [{ sql, values }] = await conditionsOf(database, { [list]: names });
+    const isListing = isInList(database, "s.id", "integer");
+    const rows = await database.rows(
+      `select s.id as id from servers s where ${isListing} and ${sql} order by 1`,
+      [listValue(database, serverIndex.idsListing(list)), ...values],
+    );
+    serverIndex.addFound(list, filters, rows.map(({ id }) => Number(id)));
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MatchIndex } from "../../store/mod.ts";
+import type { MatchIndex, SearchedList } from "../../store/mod.ts";
 import type { DashboardFilters, Facets, MapCells } from "../queries/dashboard_data.ts";
 import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
 import { countCells, type ServerMapQuery } from "./map_cells.ts";
@@ -64,6 +64,13 @@ export class CachedServerIndex {
       count,
       (row) => (bits[row] & (SERVER_BITS.cut | SERVER_BITS.removed)) === SERVER_BITS.cut,
     );
+  }
+
+  /** The `servers.id` of the servers that list mods or plugins. */
+  idsListing(list: SearchedList): number[] {
+    const { count, columns: { bits } } = this.#reader;
+    const bit = SERVER_BITS[list];
+    return this.#idsWith(count, (row) => (bits[row] & (bit | SERVER_BITS.removed)) === bit);
   }
 
   /**

@@ -32,6 +32,8 @@ export async function fillServers(database: Database): Promise<void> {
         motd_plain: i % 31 === 0 ? "100% Ärger" : "welcome",
         map: i % 13 === 0 ? "İstanbul" : "world",
         flags: i % 3 === 0 ? ["cutShort"] : i % 41 === 0 ? ["countClamped", "cutShort"] : [],
+        plugins: i % 10 === 4 ? [{ name: `Essentials${i % 3}`, version: "2" }] : null,
+        extras: i % 10 === 6 ? { slp: { mods_count: 1, mods: { [`Create_${i % 4}`]: "" } } } : null,
         alias_of: i % 8 === 3 ? "10.0.0.0:25565" : null,
         players_online: i % 5 === 0 ? null : (i * 31) % 90, // 6, 41 and 61 too: FILTERS have them
         seen_at: 1000 + i,

@@ -7,8 +7,10 @@ import { type DashboardData, DataError } from "../../src/web/queries/dashboard_d
 import { openDashboardData } from "../../src/web/data/open_dashboard_data.ts";
 import { fillServers } from "./oracle.ts";
 
-/** Runs a test with the data of a SQLite database. */
-export async function withDatabase(test: (data: DashboardData) => Promise<void>): Promise<void> {
+/** Runs a test with the data of a SQLite database, and its path. */
+export async function withDatabase(
+  test: (data: DashboardData, file: string) => Promise<void>,
+): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
     const location = parseDatabaseLocation(`${folder}/servers.db`)!;
@@ -24,7 +26,7 @@ export async function withDatabase(test: (data: DashboardData) => Promise<void>)
       throw new Error(line);
     });
     await untilCounted(data);
-    await test(data);
+    await test(data, location.file);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

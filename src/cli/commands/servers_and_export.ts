@@ -10,7 +10,7 @@ import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { WholeFile } from "../../sinks/whole_files.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
-import { type ServerSelection, withDatabaseErrors } from "../../store/mod.ts";
+import { givenFilters, type ServerSelection, withDatabaseErrors } from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
 import { readGeoipFiles, readGeoipLookup } from "../../app/geoip/mod.ts";
 import { EXIT } from "../../app/mod.ts";
@@ -144,8 +144,7 @@ function withSearch(
   if (country !== undefined || operator !== undefined) {
     throw new InputError("Cannot use country: and operator: here: databases do not have them");
   }
-  const given: Readonly<Record<string, unknown>> = { ...selection };
-  const twice = Object.keys(filters).find((name) => given[name] !== undefined);
+  const twice = givenFilters<string>({ ...filters }, selection).map(({ name }) => name)[0];
   if (twice === undefined) return { ...selection, ...filters };
   throw new InputError(
     `Cannot use words and an option for the filter "${twice}": omit one of them`,

@@ -35,6 +35,8 @@ const MAX_ROWS = 1000;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Maximum number of waiting events that is counted while the watch runs. */
 const MAX_BACKLOG = 10_000;
+/** Pause after a failure before the database is read while other events wait, milliseconds. */
+const RETRY_MS = 60_000;
 /** Interval at which the waiting events are counted, milliseconds. */
 const COUNT_MS = 15_000;
 /** How long {@linkcode EventFeedQueue.close} waits for the database, milliseconds. */
@@ -94,6 +96,8 @@ export class EventFeedQueue {
   /** The position of the last damaged event that was reported. */
   #damaged: EventPosition = BEFORE_EVENTS;
   #failing = false;
+  /** When the last work on the database failed. */
+  #failedAt = -Infinity;
   #cancel: (() => void) | undefined;
   #closed = false;
   /** The last work on the database. */
@@ -148,6 +152,11 @@ export class EventFeedQueue {
     return this.#failing;
   }
 
+  /** Whether the database failed just now, so that events which it does not have should not wait for it. */
+  get isAway(): boolean {
+    return this.#failing && this.options.clock.now() - this.#failedAt < RETRY_MS;
+  }
+
   /** Counts the waiting events, and closes the database, which may not respond. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -200,6 +209,7 @@ export class EventFeedQueue {
         );
       }
       this.#failing = true;
+      this.#failedAt = this.options.clock.now();
       return undefined;
     });
     this.#last = attempted;

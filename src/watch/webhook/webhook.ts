@@ -182,7 +182,7 @@ export class Webhook implements AsyncDisposable {
   async #next(limit: number): Promise<Batch> {
     const { outbox, feed } = this.options;
     // A database that does not respond delays its events only.
-    const isAway = feed === undefined || feed.failing && outbox.size > 0;
+    const isAway = feed === undefined || feed.isAway && outbox.size > 0;
     const stored = isAway ? [] : [...await feed.oldest(limit)];
     const own = [...outbox.oldest(limit)]; // without those that the database was found to have
     const events: WatchEvent[] = [];

@@ -12,9 +12,15 @@ import { outboxIn } from "./outboxes.ts";
 /** Time after which a statement of the silent database fails, milliseconds. */
 const LIMIT_MS = 15_000;
 
-/** A webhook, and the times at which it delivered each event. */
-async function hooked(limitMs: number) {
+/**
+ * A webhook, and the times at which it read the database and delivered each event.
+ *
+ * @param limitMs Time after which a statement fails, milliseconds.
+ * @param latencyMs Time that a request takes, milliseconds.
+ */
+async function hooked(limitMs: number, latencyMs = 0) {
   const clock = new FakeNetwork(1);
+  const reads: number[] = [];
   const closed = Promise.withResolvers<void>();
   const database = {
     [Symbol.asyncDispose]: () => Promise.resolve(closed.resolve()),
@@ -22,6 +28,7 @@ async function hooked(limitMs: number) {
   const position = {
     key: { webhook: "00", kinds: [] },
     take: async () => {
+      reads.push(clock.now());
       const limit = new Promise<void>((resolve) => clock.after(limitMs, resolve));
       await Promise.race([limit, closed.promise]);
       throw new Unavailable("the server does not respond");
@@ -37,10 +44,11 @@ async function hooked(limitMs: number) {
   const delivered: number[] = [];
   const hook = new Webhook(newReceiver("json", "http://127.0.0.1/"), {
     ...{ clock, outbox, feed, report },
-    fetch: (_, { body }) => {
+    fetch: async (_, { body }) => {
       const { length } = JSON.parse(new TextDecoder().decode(body as Uint8Array));
+      if (latencyMs > 0) await new Promise<void>((resolve) => clock.after(latencyMs, resolve));
       delivered.push(...Array(length).fill(clock.now()));
-      return Promise.resolve(new Response(""));
+      return new Response("");
     },
   });
   let added = 0;
@@ -50,7 +58,7 @@ async function hooked(limitMs: number) {
     }
   };
   const pass = (ms: number) => clock.run(new Promise<void>((done) => clock.after(ms, done)));
-  return { hook, clock, delivered, add, pass };
+  return { hook, clock, reads, delivered, add, pass };
 }
 
 Deno.test("a silent database delays events that it does not have by one statement at most", async () => {
@@ -62,6 +70,19 @@ Deno.test("a silent database delays events that it does not have by one statemen
   await pass(LIMIT_MS + 1000);
   assertEquals(delivered.length, 251);
   assert(delivered.at(-1)! - start <= LIMIT_MS, String(delivered));
+  await clock.run(hook.close());
+});
+
+Deno.test("while other events always wait, a database that failed is read again after a minute", async () => {
+  const { hook, clock, reads, add, pass } = await hooked(1000, 2000);
+  add(1);
+  for (let second = 0; second < 200; second++) {
+    add(3);
+    await pass(1000);
+    assert(hook.waitingInOutbox > 0, String(second));
+  }
+  assert(reads.length > 2 && reads.length < 6, String(reads));
+  for (let i = 1; i < reads.length; i++) assert(reads[i] - reads[i - 1] >= 60_000, String(reads));
   await clock.run(hook.close());
 });
 

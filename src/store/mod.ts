@@ -75,7 +75,13 @@ export {
   writeTombstones,
 } from "./forget/forget_servers.ts";
 export { removeAllOrphanedIcons } from "./forget/orphaned_icons.ts";
-export { readSalt, tombstoneKeys } from "./forget/tombstones.ts";
+export {
+  eventKeys,
+  forgottenEvents,
+  forgottenState,
+  readSalt,
+  tombstoneKeys,
+} from "./forget/tombstones.ts";
 export type { InterviewScope } from "./merging/kept_columns.ts";
 export { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "./merging/merge_records.ts";
 export {

@@ -5,8 +5,8 @@
  */
 import { nodePath } from "../../core/node_modules.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
-import { isWatcherEvent, type WatchEvent } from "../../store/events/watch_event.ts";
-import { type IdentifyingFields, identityOf, tombstoneKeys } from "../../store/mod.ts";
+import type { WatchEvent } from "../../store/events/watch_event.ts";
+import { eventKeys, type IdentifyingFields, identityOf, tombstoneKeys } from "../../store/mod.ts";
 import { EventOutbox } from "../../watch/mod.ts";
 import { userPath } from "../environment.ts";
 import { usualOutbox } from "../webhooks/open_webhook.ts";
@@ -14,7 +14,7 @@ import { usualOutbox } from "../webhooks/open_webhook.ts";
 /** A file with lines or events of forgotten servers. */
 export interface ForgottenInFile {
   readonly path: string;
-  /** Number of lines or events of these servers; `undefined`: a watch uses the file. */
+  /** Number of lines or events of these servers; `undefined`: a watch uses the file, and removes them. */
   readonly lines: number | undefined;
   /** Why they are still there; `undefined`: they were removed, or nothing was to be changed. */
   readonly problem?: string;
@@ -53,13 +53,11 @@ export async function forgetInFiles(search: FileSearch): Promise<ForgottenInFile
   return found.filter(({ lines }) => lines !== 0);
 }
 
-/** Whether a record or an event is of one of the servers. */
+/** Whether a record is of one of the servers. */
 function isOf(keys: ReadonlySet<string>, one: IdentifyingFields): boolean {
   const identity = identityOf(one);
   if (identity === undefined) return false;
-  // An event contains the name of a server, but not the SRV record that led to the server.
-  const name = identity.hostname ?? "";
-  return keys.has(name) || tombstoneKeys(identity).some((key) => keys.has(key));
+  return keys.has(identity.hostname ?? "") || tombstoneKeys(identity).some((key) => keys.has(key));
 }
 
 /**
@@ -109,10 +107,9 @@ async function forgetInOutbox(
     outbox = await EventOutbox.open({ path, onWriteError: (reason) => problem = reason });
   } catch (error) {
     if (!/another watch uses it/.test((error as Error).message)) throw error;
-    problem = "a watch uses it; stop the watch, and run the command again";
-    return { path, lines: undefined, problem };
+    return { path, lines: undefined };
   }
-  const isRemoved = (event: WatchEvent) => !isWatcherEvent(event) && isOf(keys, event);
+  const isRemoved = (event: WatchEvent) => eventKeys(event).some((key) => keys.has(key));
   const lines = dryRun
     ? outbox.oldest(Infinity).filter(isRemoved).length
     : outbox.removeMatching(isRemoved);

@@ -45,6 +45,9 @@ export async function runForget(call: CommandCall): Promise<number> {
 /** What is printed about a server without rows, which is forgotten too. */
 const NOT_STORED = "no rows; no scan, watch or import may add it";
 
+/** What is printed about the outbox of a running watch. */
+const IN_USE = "in use; a watch of this database removes the events within 15 seconds itself";
+
 /** The options that decide what is printed. */
 interface Printing {
   readonly quiet: boolean;
@@ -87,7 +90,11 @@ function showFiles(
   for (const { path, lines, problem } of files) {
     if (problem !== undefined) {
       reportError(`Cannot remove events from "${path}": ${problem}`);
-    } else if (!quiet) reportLine(`${path}: ${countOf(lines ?? 0, "line")} ${removed}`);
+    } else if (!quiet) {
+      reportLine(
+        `${path}: ${lines === undefined ? IN_USE : `${countOf(lines, "line")} ${removed}`}`,
+      );
+    }
   }
   const forgotten = dryRun ? "would be forgotten" : "forgotten";
   const unknown = servers.filter(({ id }) => id === undefined).length;

@@ -5,7 +5,8 @@
  */
 import { nodeCrypto } from "../../core/node_modules.ts";
 import { type Database, hexColumn } from "../database/database.ts";
-import { byAddress, type ServerIdentity } from "../rows/identity.ts";
+import { isWatcherEvent, type WatchEvent } from "../events/watch_event.ts";
+import { byAddress, identityOf, type ServerIdentity } from "../rows/identity.ts";
 
 /** The fields of an identity that tombstones cover. */
 export type ForgettableServer = Pick<ServerIdentity, "key" | "address" | "scope" | "port">;
@@ -31,6 +32,15 @@ export async function readSalt(database: Database): Promise<string> {
   return String(salt);
 }
 
+/** Reads the salt of a database, hexadecimal; `undefined` if no server was forgotten. */
+async function readSaltInUse(database: Database): Promise<string | undefined> {
+  const [found] = await database.rows(
+    `select ${hexColumn(database, "salt")} as salt from blocksweep_salt ` +
+      "where exists (select 1 from forgotten)",
+  );
+  return found && String(found.salt);
+}
+
 /**
  * Leaves forgotten servers out of what a transaction writes. The caller has begun the transaction, and
  * has read nothing of these servers yet.
@@ -43,12 +53,8 @@ export async function withoutForgotten<
 >(database: Database, lists: Lists): Promise<Lists> {
   const all = lists.flat();
   if (all.length === 0) return lists;
-  const [found] = await database.rows(
-    `select ${hexColumn(database, "salt")} as salt from blocksweep_salt ` +
-      "where exists (select 1 from forgotten)",
-  );
-  if (found === undefined) return lists;
-  const salt = String(found.salt);
+  const salt = await readSaltInUse(database);
+  if (salt === undefined) return lists;
   const hashes = new Map(
     all.flatMap(({ identity }) => tombstoneKeys(identity)).map((
       key,
@@ -59,6 +65,37 @@ export async function withoutForgotten<
   const isKept = ({ identity }: { readonly identity: ForgettableServer }) =>
     !tombstoneKeys(identity).some((key) => forgotten.has(hashes.get(key)!));
   return lists.map((list) => list.filter(isKept)) as unknown as Lists;
+}
+
+/** A text that differs after servers were forgotten. */
+export async function forgottenState(database: Database): Promise<string> {
+  const [row] = await database.rows("select count(*) as n, max(at) as at from forgotten");
+  return `${row.n} ${row.at}`;
+}
+
+/** The keys by which the server of an event is recognised; none for an event of the watch itself. */
+export function eventKeys(event: WatchEvent): readonly string[] {
+  const identity = isWatcherEvent(event) ? undefined : identityOf(event);
+  if (identity === undefined) return [];
+  const keys = tombstoneKeys(identity);
+  // An event contains the name of a server, but not the SRV record that led to the server.
+  return identity.hostname === null ? keys : [identity.hostname, ...keys];
+}
+
+/** The ids of events whose servers were forgotten. */
+export async function forgottenEvents(
+  database: Database,
+  events: readonly WatchEvent[],
+): Promise<ReadonlySet<string>> {
+  const salt = await readSaltInUse(database);
+  if (salt === undefined) return new Set();
+  const keys = new Map(events.map((event) => [event.id, eventKeys(event)]));
+  const hashes = new Map(
+    [...new Set([...keys.values()].flat())].map((key) => [key, tombstone(salt, key)]),
+  );
+  const forgotten = await storedHashes(database, [...hashes.values()]);
+  const isForgotten = (key: string) => forgotten.has(hashes.get(key)!);
+  return new Set(events.map(({ id }) => id).filter((id) => keys.get(id)!.some(isForgotten)));
 }
 
 /** The hashes of a list that the table `forgotten` contains. */

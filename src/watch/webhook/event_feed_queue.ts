@@ -13,6 +13,8 @@ import type { WatchEvent } from "../../store/events/watch_event.ts";
 import {
   BEFORE_EVENTS,
   type EventPosition,
+  forgottenEvents,
+  forgottenState,
   laterPosition,
   LEASE_MS,
   MAX_COUNT,
@@ -39,6 +41,10 @@ const MAX_BACKLOG = 10_000;
 const RETRY_MS = 60_000;
 /** Interval at which the waiting events are counted, milliseconds. */
 const COUNT_MS = 15_000;
+/** Interval at which the queue looks for forgotten servers, milliseconds. */
+const FORGOTTEN_MS = 10_000;
+/** Number of events that are compared with the forgotten servers at once. */
+const COMPARED = 1000;
 /** How long {@linkcode EventFeedQueue.close} waits for the database, milliseconds. */
 const CLOSE_MS = 5000;
 
@@ -62,6 +68,8 @@ export interface EventFeedOptions {
 export interface FeedListener {
   /** Called when there may be events. */
   readonly onEvents: () => void;
+  /** Called when servers may have been forgotten. */
+  readonly onForgotten: () => void;
   /** Called with the number of events that cannot be sent, and the reason. */
   readonly onLost: (count: number, reason: string) => void;
 }
@@ -93,6 +101,9 @@ export class EventFeedQueue {
   /** When to try to take the lease again. */
   #takeAt = -Infinity;
   #countedAt = -Infinity;
+  /** When forgotten servers were last looked for, and their state then. */
+  #forgottenAt = -Infinity;
+  #forgotten: string | undefined;
   /** The position of the last damaged event that was reported. */
   #damaged: EventPosition = BEFORE_EVENTS;
   #failing = false;
@@ -142,6 +153,19 @@ export class EventFeedQueue {
     return count;
   }
 
+  /** The ids of events whose servers were forgotten; none while the database is not available. */
+  async forgotten(events: readonly WatchEvent[]): Promise<ReadonlySet<string>> {
+    const { database, clock } = this.options;
+    const ids = new Set<string>();
+    for (let from = 0; from < events.length && !this.isAway; from += COMPARED) {
+      if (from > 0) await clock.yieldToEvents();
+      const some = events.slice(from, from + COMPARED);
+      const found = await this.#attempt(() => forgottenEvents(database, some));
+      found?.forEach((id) => ids.add(id));
+    }
+    return ids;
+  }
+
   /** The hash of the webhook. */
   get webhook(): string {
     return this.options.position.key.webhook;
@@ -188,6 +212,7 @@ export class EventFeedQueue {
   async #tick(): Promise<void> {
     this.#listener!.onEvents();
     const now = this.options.clock.now();
+    if (now - this.#forgottenAt >= FORGOTTEN_MS && !this.#failing) await this.#lookForForgotten();
     if (this.#heldUntil < now) return;
     await this.#attempt(async () => {
       if (!await this.#hold() || this.#saved === undefined) return;
@@ -197,6 +222,14 @@ export class EventFeedQueue {
         this.waiting = await this.options.position.count(this.#saved, MAX_BACKLOG);
       }
     });
+  }
+
+  async #lookForForgotten(): Promise<void> {
+    this.#forgottenAt = this.options.clock.now();
+    const state = await this.#attempt(() => forgottenState(this.options.database));
+    if (state === undefined || state === this.#forgotten) return;
+    this.#forgotten = state;
+    this.#listener!.onForgotten();
   }
 
   /** Runs work on the database, one after the other; `undefined`: the database is not available. */

@@ -102,6 +102,11 @@ export class EventOutbox {
     return this.#waiting.size;
   }
 
+  /** Whether an event waits. */
+  has(id: string): boolean {
+    return this.#waiting.has(id);
+  }
+
   /** Path of the file; `undefined`: the events are lost when the program ends. */
   get path(): string | undefined {
     return this.options.path;
@@ -181,18 +186,29 @@ export class EventOutbox {
     return this.file !== undefined && this.#unwritten.size === 0;
   }
 
+  /** Writes all changes, and erases what the log of the file still has of removed events. */
+  async eraseLog(): Promise<void> {
+    if (!await this.written()) return;
+    try {
+      await this.file!.database.rows("pragma wal_checkpoint(truncate)");
+    } catch (error) {
+      this.options.onWriteError((error as Error).message);
+    }
+  }
+
   /**
    * Writes all changes and closes the file. Removes the file when it is empty.
    *
    * @param keepsIds Whether the ids of accepted events are kept for the next watch.
-   * @returns Whether the file contains all events.
+   * @returns The number of waiting events that the file does not contain.
    */
-  async close(keepsIds = false): Promise<boolean> {
+  async close(keepsIds = false): Promise<number> {
     if (!keepsIds) this.#sent.forEach((_, id) => this.#forget(id));
     const isSaved = await this.written();
     if (isSaved && this.size + this.#sent.size === 0) await this.file!.remove();
     else await this.file?.database[Symbol.asyncDispose]();
-    return isSaved;
+    if (this.file === undefined) return this.size;
+    return this.#unwritten.values().filter((text) => text !== undefined).toArray().length;
   }
 
   #insert(event: WatchEvent, bytes: number): void {
@@ -216,6 +232,12 @@ export class EventOutbox {
   #change(id: string, text?: string): void {
     if (this.file === undefined) return;
     this.#unwritten.set(id, text);
+    this.startWrite();
+  }
+
+  /** Starts to write the changes that are not in the file yet, unless a write failed just now. */
+  startWrite(): void {
+    if (this.file === undefined || this.#unwritten.size === 0) return;
     const isSoon = this.file.database.now() - (this.#failedAt ?? -Infinity) < RETRY_MS;
     if (!isSoon) this.#writing ??= this.#write();
   }

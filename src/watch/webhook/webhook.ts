@@ -72,12 +72,14 @@ export class Webhook implements AsyncDisposable {
   #sending: Promise<void> | undefined;
   /** The last request; it may have ended. */
   #request: Promise<Delivery> | undefined;
+  /** The removal of events of forgotten servers from the outbox. */
+  #removing: Promise<void> | undefined;
   /** Whether the last request failed. */
   #failing = false;
   /** Whether the loss of events was reported, since the last delivery. */
   #losing = false;
-  /** `false` after the queue was lost because it has no file. */
-  #kept = true;
+  /** Number of events that were lost at the end because the outbox could not keep them. */
+  #unsaved = 0;
   #closing: Promise<void> | undefined;
   /** Aborted when the webhook begins to close: events are gathered no longer. */
   readonly #closes = new AbortController();
@@ -92,6 +94,7 @@ export class Webhook implements AsyncDisposable {
     const { outbox: { damaged, size }, feed } = options;
     feed?.start({
       onEvents: () => this.#wake(),
+      onForgotten: () => this.#removing ??= this.#removeForgotten(),
       onLost: (count, reason) => this.#lose(count, reason),
     });
     if (damaged > 0) this.#lose(damaged, "their rows in the outbox are damaged");
@@ -105,7 +108,7 @@ export class Webhook implements AsyncDisposable {
 
   /** Number of waiting events that no database has. */
   get waitingInOutbox(): number {
-    return this.#kept ? this.options.outbox.size : 0;
+    return this.options.outbox.size - this.#unsaved;
   }
 
   /** Path of the outbox; `undefined`: it is in memory only. */
@@ -158,12 +161,13 @@ export class Webhook implements AsyncDisposable {
     this.#ended.abort();
     await waitAtMost(clock, GRACE_MS, this.#sending); // it may wait for the database
     await feed?.close();
+    await this.#removing;
     await this.#sending;
     // What the database has sent, or does not have, needs no ids.
     const keepsIds = feed !== undefined && (feed.failing || feed.waiting > 0);
-    if (await outbox.close(keepsIds)) return;
-    this.#lose(outbox.size, "the outbox has no file");
-    this.#kept = false;
+    this.#unsaved = await outbox.close(keepsIds);
+    const why = outbox.path === undefined ? "has no file" : "cannot be written";
+    this.#lose(this.#unsaved, `the outbox ${why}`);
   }
 
   /** Starts to send, unless that is in progress. */
@@ -181,6 +185,8 @@ export class Webhook implements AsyncDisposable {
   /** The oldest events of the database and of the outbox, in the order of their times. */
   async #next(limit: number): Promise<Batch> {
     const { outbox, feed } = this.options;
+    const forgotten = await feed?.forgotten(outbox.oldest(limit)) ?? new Set<string>();
+    if (forgotten.size > 0) outbox.removeMatching(({ id }) => forgotten.has(id));
     // A database that does not respond delays its events only.
     const isAway = feed === undefined || feed.isAway && outbox.size > 0;
     const stored = isAway ? [] : [...await feed.oldest(limit)];
@@ -206,9 +212,18 @@ export class Webhook implements AsyncDisposable {
   /** Removes the events of a request. Returns their number. */
   async #remove({ own, stored }: Batch): Promise<number> {
     const { outbox, feed } = this.options;
-    const [lastOwn, lastStored] = [own.at(-1), stored.at(-1)];
+    const lastOwn = own.findLast(({ id }) => outbox.has(id));
+    const lastStored = stored.at(-1);
     const count = lastOwn === undefined ? 0 : outbox.accept(lastOwn.id, feed?.webhook);
     return count + (lastStored === undefined ? 0 : await feed!.accept(lastStored.id));
+  }
+
+  /** Removes events of forgotten servers from the outbox and its file, also while requests fail. */
+  async #removeForgotten(): Promise<void> {
+    const { outbox, feed } = this.options;
+    const forgotten = await feed!.forgotten(outbox.oldest(Infinity));
+    if (outbox.removeMatching(({ id }) => forgotten.has(id)) > 0) await outbox.eraseLog();
+    this.#removing = undefined;
   }
 
   async #send(): Promise<void> {
@@ -240,6 +255,7 @@ export class Webhook implements AsyncDisposable {
         continue;
       }
       await sleep(clock, Math.max(pauseMs, delivery.pauseMs), signal);
+      this.options.outbox.startWrite(); // its disk may have space again
       if (delivery.kind === "refused" && batch.events.length > 1) {
         batchSize = batch.events.length >> 1; // perhaps a single event is the cause
         continue;

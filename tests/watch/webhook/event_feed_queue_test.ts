@@ -9,7 +9,7 @@ import { Store } from "../../../src/store/store.ts";
 import type { WatchEvent } from "../../../src/store/events/watch_event.ts";
 import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
 import { Webhook } from "../../../src/watch/webhook/webhook.ts";
-import { all, onEngines } from "../../store/databases.ts";
+import { all, onEngines, onSqlite } from "../../store/databases.ts";
 import { forgettable, record, scanId, watchId } from "../../store/records.ts";
 import {
   breakable,
@@ -329,5 +329,63 @@ onEngines(
     assertEquals(sent.map(({ id: one }) => one === id), [true, false]);
     assertEquals([hook.delivered, hook.waiting, hook.lost], [2, 0, 0]);
     assert(!sent.some(({ id: one }) => one === "stored")); // the database sends its own row
+  },
+);
+
+onSqlite(
+  "events of forgotten servers leave the outbox, also while requests fail, and are not sent",
+  async (db) => {
+    await prepare(db);
+    const { queue, clock } = await queueOf(db);
+    const outbox = await outboxIn();
+    const requests: string[][] = [];
+    let isUp = false;
+    await using hook = new Webhook(newReceiver("json", "http://127.0.0.1/"), {
+      ...{ clock, outbox, feed: queue, report: () => {} },
+      fetch: (_, { body }) => {
+        if (!isUp) return Promise.reject(new Error("connection refused"));
+        const events: WatchEvent[] = JSON.parse(new TextDecoder().decode(body as Uint8Array));
+        requests.push(events.map(({ id }) => id));
+        return Promise.resolve(new Response(""));
+      },
+    });
+    const add = (id: string, port: number, requested_as: string | null) =>
+      hook.add({
+        ...{ id, event: "players", at: NOW, host: "127.0.0.1", port, requested_as },
+        ...{ scan_id: watchId(1), name: null, players_online: [1, 2] },
+      });
+    const pass = (ms: number) =>
+      clock.run(new Promise<void>((resolve) => clock.after(ms, resolve)));
+    add("a", 1, null);
+    add("b", 2, null);
+    add("c", 3, "play.example.org");
+    await pass(25_000);
+    assertEquals(hook.waitingInOutbox, 3);
+    const service = { id: undefined, key: "play.example.org", keys: ["play.example.org"] };
+    await writeTombstones(db, [forgettable(record(1)), service], NOW);
+    await pass(15_000);
+    assertEquals(hook.waitingInOutbox, 1);
+    isUp = true;
+    add("d", 1, null); // the watch still polls the server
+    await pass(60_000);
+    assertEquals([requests, hook.waitingInOutbox, hook.delivered, hook.lost], [[["b"]], 0, 1, 0]);
+  },
+);
+
+onEngines(
+  "the queue finds events whose servers were forgotten, by name and by address",
+  async (db) => {
+    await prepare(db);
+    const { queue } = await queueOf(db);
+    const event = (id: string, port: number, requested_as: string | null): WatchEvent => ({
+      ...{ id, event: "players", at: NOW, host: "127.0.0.1", port, requested_as },
+      ...{ scan_id: watchId(1), name: null, players_online: [1, 2] },
+    });
+    const events = [event("a", 1, null), event("b", 2, null), event("c", 3, "play.example.org")];
+    assertEquals([...await queue.forgotten(events)], []);
+    const service = { id: undefined, key: "play.example.org", keys: ["play.example.org"] };
+    await writeTombstones(db, [forgettable(record(1)), service], NOW);
+    assertEquals([...await queue.forgotten(events)], ["a", "c"]);
+    await queue.close();
   },
 );

@@ -61,7 +61,11 @@ export async function queueOf(database: Database, watch = 1, given: {
     ...{ position, wasSent, shown, clock, report },
   });
   const lost: [number, string][] = [];
-  queue.start({ onEvents: () => {}, onLost: (...one) => lost.push(one) });
+  queue.start({
+    onEvents: () => {},
+    onForgotten: () => {},
+    onLost: (...one) => lost.push(one),
+  });
   return { queue, clock, lines, lost, givenUp, position };
 }
 

@@ -139,6 +139,11 @@ async function run(database: Database, seed: number) {
     [away.isAway, isUp, losesReply] = [false, true, false];
     await store(early);
     await pass(200_000);
+    // Statements of PostgreSQL take real time, and no time of the clock.
+    for (let i = 0; i < 30 && database.engine === "postgres"; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await pass(20_000);
+    }
     await watch.hook.close();
     assertEquals([watch.hook.waiting, watch.hook.lost + lost], [0, 0], `seed ${seed}`);
   })());

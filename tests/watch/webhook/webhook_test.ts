@@ -176,6 +176,25 @@ Deno.test("each event is delivered, queued or lost, wherever the end cuts delive
   }
 });
 
+Deno.test("at the end, events that a full disk keeps out of the outbox are lost, and no others", async () => {
+  const { hook, file, clock, lines, add } = await hooked(() => 503);
+  const pass = (ms: number) => clock.run(new Promise<void>((done) => clock.after(ms, done)));
+  add(1, 3);
+  await pass(1000);
+  file.fault = "database or disk is full";
+  add(4, 8);
+  await pass(1000);
+  file.fault = undefined;
+  file.laterMs = 11_000;
+  await pass(60_000); // requests are repeated, but there is no further event
+  assertEquals((await file.database.rows("select id from outbox")).length, 8);
+  file.fault = "database or disk is full";
+  add(9, 10);
+  await clock.run(hook.close());
+  assertEquals([hook.delivered, hook.waiting, hook.lost], [0, 8, 2]);
+  assertEquals(lines.at(-1), "webhook events are lost: the outbox cannot be written");
+});
+
 Deno.test("a refused batch is halved until the refused event is alone", async () => {
   const clock = new FakeNetwork(1);
   const taken: number[] = [];

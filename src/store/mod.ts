@@ -83,6 +83,13 @@ export {
   tombstoneKeys,
 } from "./forget/tombstones.ts";
 export type { InterviewScope } from "./merging/kept_columns.ts";
+export {
+  MEMBER_KINDS,
+  type MemberCounts,
+  type MemberKind,
+  readMembers,
+} from "./members/members.ts";
+export { countMembersOf, lastMembersOf, membersOf, scanNumberOf } from "./members/scan_members.ts";
 export { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "./merging/merge_records.ts";
 export {
   beginCampaignScan,
@@ -140,8 +147,10 @@ export {
 export { isServerNumber, storableUuid } from "./rows/stored_values.ts";
 export {
   countScans,
+  lastScanId,
   newestScans,
   runningScans,
+  scanBefore,
   scanName,
   scanWithId,
   type StoredScan,

@@ -59,6 +59,8 @@ export const SCAN: StoredScan = {
     ranges: ["10.0.0.0-10.0.0.9"],
   },
   counters: { lost: 1, replies: { valid: 5, forged: 2 } },
+  members: null,
+  retries: null,
 };
 
 /** A part of that scan. */
@@ -163,6 +165,12 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
     runningScans: () => Promise.resolve([SCAN]),
     scan: (id) => Promise.resolve(id === SCAN_ID ? SCAN : undefined),
     parts: () => Promise.resolve({ running_parts: [PART], poisoned_parts: [] }),
+    scanBefore: () => Promise.resolve(undefined),
+    members: () =>
+      Promise.resolve({
+        counts: { found: 4, new: 1, back: 0, changed: 0, missed: 2, lost: 1 },
+        servers: { new: servers.slice(0, 1), lost: servers.slice(1, 2) },
+      }),
     finds: (_, limit) => Promise.resolve(servers.slice(0, limit)),
     ...more,
   };

@@ -123,14 +123,17 @@ export const PLACE_FILTERS: readonly DashboardFilters[] = [
 /** Whether a server fulfils all filters. */
 export function matches(one: ListedServer, filters: DashboardFilters): boolean {
   return Object.entries(filters).every(([name, value]) =>
-    value === undefined || CHECKS[name as keyof DashboardFilters](one, value as never)
+    value === undefined || CHECKS[name as keyof RowFilters](one, value as never)
   );
 }
 
+/** Filters of rows: what scans saw is in no row. */
+type RowFilters = Omit<DashboardFilters, "scan" | "saw">;
+
 type Checks = {
-  readonly [Name in keyof Required<DashboardFilters>]: (
+  readonly [Name in keyof Required<RowFilters>]: (
     one: ListedServer,
-    value: Required<DashboardFilters>[Name],
+    value: Required<RowFilters>[Name],
   ) => boolean;
 };
 

@@ -102,7 +102,7 @@ export async function runPreparedWatch(
   const activities = startActivities(watch, polling, { ...setup, onPoll }, reportEvent);
   await endTogether(activities, failing);
   const online = countOnline(watch);
-  (await databases.end(counts, online)).forEach(warn);
+  (await databases.end()).forEach(warn);
   await hook?.close();
   return { online, counts, hook };
 }
@@ -134,7 +134,8 @@ async function beginDatabases(
   databases.onEvent = reportEvent;
   databases.numbers = () => {
     const { polls: probesSent, replied: replies } = counts;
-    return { probesSent, replies, found: countOnline(watch) };
+    const [found, total] = [countOnline(watch), watch.servers.length];
+    return { probesSent, replies, found, total };
   };
   await databases.begin(formatConfig(command, given));
 }

@@ -20,7 +20,7 @@ import {
   writePolls,
   writeSpans,
 } from "../../store/mod.ts";
-import { Journal, type WatchCounts, type WatchRules } from "../../watch/mod.ts";
+import { Journal, type WatchRules } from "../../watch/mod.ts";
 import type { WatchEvent } from "../../store/events/watch_event.ts";
 import { type DatabaseLocation, parseDatabaseLocation } from "../../store/database_location.ts";
 import type { Range } from "../../targets/ranges.ts";
@@ -250,10 +250,9 @@ export class WatchDatabases implements AsyncDisposable {
   /**
    * Writes pending results, and records the end of the watch.
    *
-   * @param found Number of servers that were online at the end.
    * @returns Lines about failures, for the user.
    */
-  async end(counts: WatchCounts, found: number): Promise<string[]> {
+  async end(): Promise<string[]> {
     const { scanId: id, downAfter } = this.rules;
     const failures: string[] = [];
     for (const [i, database] of this.#all.entries()) {
@@ -271,9 +270,7 @@ export class WatchDatabases implements AsyncDisposable {
           at: this.context.clock.wall(),
           state: "finished",
           downAfter,
-          found,
-          probesSent: counts.polls,
-          replies: counts.replied,
+          ...this.numbers(),
         });
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;

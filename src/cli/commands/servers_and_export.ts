@@ -140,7 +140,10 @@ function withSearch(
   words: readonly string[],
   now: number,
 ): ServerSelection {
-  const { country, operator, ...filters } = filtersAt(readWords(words), now);
+  const { country, operator, scan, saw, ...filters } = filtersAt(readWords(words), now);
+  if (scan !== undefined || saw !== undefined) {
+    throw new InputError("Cannot use scan: and saw: here: the command diff shows what scans saw");
+  }
   if (country !== undefined || operator !== undefined) {
     throw new InputError("Cannot use country: and operator: here: databases do not have them");
   }

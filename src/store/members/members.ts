@@ -129,7 +129,8 @@ async function readSets(database: Database, scan: number, kind: MemberKind): Pro
   return rows.flatMap(serversOf);
 }
 
-function serversOf({ block, servers }: Row): number[] {
+/** The numbers of servers in a row of `scan_sets`. */
+export function serversOf({ block, servers }: Row): number[] {
   const decoded = decodeBlock(Number(block), bytesOfHex(String(servers)));
   if (decoded === undefined) throw new InputError("Cannot read scan_sets: a row is damaged");
   return decoded;

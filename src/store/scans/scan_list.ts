@@ -12,6 +12,7 @@ import {
   timeParameter,
   type Value,
 } from "../database/database.ts";
+import { MEMBER_KINDS, type MemberCounts } from "../members/members.ts";
 import { addressSort, canonicalHost } from "../rows/addresses.ts";
 import { readJson } from "../rows/json_cells.ts";
 import { storableUuid } from "../rows/stored_values.ts";
@@ -53,7 +54,7 @@ export interface StoredScan {
   readonly parts_cancelled: number;
   /** Number of visited positions of all passes. */
   readonly position: number;
-  /** Number of positions of all passes. */
+  /** Number of positions of all passes; of servers that a watch polls. */
   readonly total: number;
   /** Number of UDP probes and TCP connection attempts, or of polls. */
   readonly probes_sent: number;
@@ -74,6 +75,13 @@ export interface StoredScan {
    * campaign.
    */
   readonly counters: Readonly<Record<string, unknown>> | null;
+  /**
+   * Numbers of servers by what the scan saw of them; null: it has not ended, or is a watch or an import.
+   * A server that it did not ask is in none.
+   */
+  readonly members: MemberCounts | null;
+  /** The value of `--retries`; null: not given. */
+  readonly retries: number | null;
   /** The first 1,000 merged ranges that the user named as targets. */
   readonly ranges: readonly string[];
   /** The first 1,000 merged ranges among them that it does not probe. */
@@ -124,6 +132,37 @@ export async function runningScans(
   return await scansBy(database, end, listValue(database, uuids));
 }
 
+/** Number of earlier scans that are compared with a scan to find the one before it. */
+const EARLIER = 20;
+
+/** The last scan before a scan that has ended, with the same targets; `undefined`: none among the last ones. */
+export async function scanBefore(
+  database: Database,
+  { started_at: at, kind, ranges }: StoredScan,
+): Promise<StoredScan | undefined> {
+  if (at === null || !COMPARED_KINDS.includes(kind)) return undefined;
+  const kinds = COMPARED_KINDS.map((one) => `'${one}'`).join(", ");
+  const earlier = await scansBy(
+    database,
+    `where c.started_at < ${timeParameter(database)} and c.kind in (${kinds}) ` +
+      `and c.members is not null ${NEWEST_FIRST} limit ${EARLIER}`,
+    at,
+  );
+  const targets = JSON.stringify(ranges);
+  return earlier.find((one) => JSON.stringify(one.ranges) === targets);
+}
+
+/** The identity of the last scan that has ended and noted what it saw of servers; `undefined`: none. */
+export async function lastScanId(database: Database): Promise<string | undefined> {
+  const [row] = await database.rows(
+    `select c.uuid from scans c where c.members is not null ${NEWEST_FIRST} limit 1`,
+  );
+  return row === undefined ? undefined : String(row.uuid);
+}
+
+/** Kinds of scans that note what they saw of servers. */
+const COMPARED_KINDS = ["sweep", "lan"];
+
 /** The scan or watch with an identity; `undefined`: none. */
 export async function scanWithId(
   database: Database,
@@ -171,6 +210,15 @@ export function scanName({ campaign, shard }: Pick<StoredScan, "campaign" | "sha
   return shard === null ? "" : `shard ${shard}`;
 }
 
+/** The numbers of a scan's servers. Another program may have written any text. */
+function membersIn(text: string): MemberCounts | null {
+  const counts = Object(readJson(text, "facts"));
+  const isWhole = MEMBER_KINDS.every((kind) => Number.isSafeInteger(counts[kind]));
+  return isWhole
+    ? Object.fromEntries(MEMBER_KINDS.map((kind) => [kind, counts[kind]])) as never
+    : null;
+}
+
 type Ranges = Pick<StoredScan, "ranges" | "excluded" | "widened" | "sampled">;
 
 function scanOf(row: Row): Omit<StoredScan, keyof Ranges> {
@@ -179,18 +227,23 @@ function scanOf(row: Row): Omit<StoredScan, keyof Ranges> {
     scan_id: row.uuid,
     ...Object.fromEntries(TEXTS.map((name) => [name, row[name]])),
     ...(row.stale === 1 && { state: "stale" }),
-    ...namesOf(String(row.config)),
+    ...optionsIn(String(row.config)),
     counters: readJson(String(row.counters), "facts") ?? null,
+    members: membersIn(String(row.members)),
     ...Object.fromEntries(NULLABLE.map((name) => [name, numberOrNull(name)])),
     ...Object.fromEntries(NUMBERS.map((name) => [name, Number(row[name])])),
   } as unknown as Omit<StoredScan, keyof Ranges>;
 }
 
-/** The members of a scan's options that name it. Another program may have written any text. */
-function namesOf(config: string): Pick<StoredScan, "campaign" | "shard"> {
-  const { campaign, shard } = Object(readJson(config, "facts"));
+/** The options of a scan that are shown. Another program may have written any text. */
+function optionsIn(config: string): Pick<StoredScan, "campaign" | "shard" | "retries"> {
+  const { campaign, shard, retries } = Object(readJson(config, "facts"));
   const textOrNull = (value: unknown) => typeof value === "string" ? value : null;
-  return { campaign: textOrNull(campaign), shard: textOrNull(shard) };
+  return {
+    campaign: textOrNull(campaign),
+    shard: textOrNull(shard),
+    retries: /^\d$/.test(String(retries)) ? Number(retries) : null,
+  };
 }
 
 async function rangesOf(database: Database, { id }: Row): Promise<Ranges> {

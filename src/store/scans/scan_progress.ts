@@ -16,7 +16,7 @@ export interface ScanNumbers {
   readonly found: number;
   /** Number of visited positions of all passes. Default: 0. */
   readonly position?: number;
-  /** Number of positions of all passes, as far as known. Default: 0. */
+  /** Number of positions of all passes, as far as known; of servers that a watch polls. Default: 0. */
   readonly total?: number;
   /** When the scan is expected to end, Unix milliseconds. Default: unknown. */
   readonly endsAt?: number;

@@ -39,7 +39,7 @@ create table scans (
   heartbeat_at timestamptz,               -- last write of these numbers; null: unknown
   runs integer not null default 1,        -- number of runs: 1, and one more for each resume
   position bigint not null default 0,     -- number of visited positions, in all passes; 0 for a watch
-  total bigint not null default 0,        -- number of positions in all passes that are known so far
+  total bigint not null default 0,        -- number of positions in all passes that are known so far; servers that a watch polls
   ends_at timestamptz,                    -- expected end; null: unknown
   packet_loss double precision,           -- estimated share of lost probes, 0 to 1; null: unknown
   rows_lost bigint not null default 0,    -- rows that could not be written

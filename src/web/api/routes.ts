@@ -15,7 +15,7 @@ import { comparePage, type ComparePageData, MAX_COMPARED } from "../pages/compar
 import { eventsPage } from "../pages/events_page.tsx";
 import { mapPage } from "../pages/map_page.tsx";
 import { overviewPage } from "../pages/overview_page.tsx";
-import { scanPage } from "../pages/scan_page.tsx";
+import { CHANGES, scanPage } from "../pages/scan_page.tsx";
 import { scansPage } from "../pages/scans_page.tsx";
 import { serverPage } from "../pages/server_page.tsx";
 import { serversPage } from "../pages/servers_page.tsx";
@@ -55,8 +55,8 @@ import { ANSWERS } from "../queries/schemas.ts";
 const PAGE = 50;
 /** Number of rows of a document whose URL does not name one, and of events of a page. */
 const USUAL_ROWS = 100;
-/** Number of the last servers of a scan. */
-const FINDS = 20;
+/** Number of servers that a scan found last, and of those that are new, back and so on. */
+const [FINDS, FIRST_CHANGES] = [20, 10];
 
 const PERIOD = {
   from: time("Start of the period. Default: a week before its end."),
@@ -264,14 +264,26 @@ const DATA_ROUTES: readonly Route[] = [
     async data({ scan_id: id }, { data, live }) {
       const scan = await data.scan(id);
       if (scan === undefined) return undefined;
+      const isLive = scan.state === "running" || scan.members === null;
+      const finds = isLive
+        ? await data.finds(id, FINDS)
+        : (await data.members(id, ["found"], FINDS)).servers.found ?? [];
       const rates = scan.state === "running" ? live.ratesOf(scan) : [];
-      return { scan, finds: await data.finds(id, FINDS), parts: await data.parts(id), rates };
+      return { scan, finds, parts: await data.parts(id), rates };
     },
-    page: { html: scanPage },
+    page: {
+      more: async ({ scan_id: id }, { data }) => ({
+        changes: await data.members(id, CHANGES, FIRST_CHANGES),
+        before: await data.scanBefore(id),
+      }),
+      html: scanPage,
+    },
     json: {
-      summary: "One scan or watch, the servers that it wrote last, and the parts of a campaign.",
+      summary: "One scan or watch, servers that it found, and the parts of a campaign.",
       schema: ANSWERS.scan,
-      description: "The scan.",
+      description:
+        "The scan. `finds`: at most 20 servers; of a running scan or a watch, those that " +
+        "replied last. /api/servers?scan=ID&saw=new has all that are new, and so on.",
       document: ({ scan, finds, parts }) => ({
         ...{ scan, finds: finds.map(withoutPlayersColumn) },
         ...parts,

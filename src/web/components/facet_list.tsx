@@ -200,8 +200,12 @@ export function FilterChips(
 ) {
   const all = filterTexts(filters);
   if (all.length === 0) return null;
+  // Without its scan, what a scan saw would be about another one.
+  const goesWith = (name: string, removed: string) => removed === "scan" && name === "saw";
   const without = (removed: number) =>
-    all.filter((_, at) => at !== removed).map(({ name, value }) => [name, value]);
+    all.filter(({ name }, at) => at !== removed && !goesWith(name, all[removed].name)).map((
+      { name, value },
+    ) => [name, value]);
   return (
     <ul class="chips" aria-label="Filters">
       {all.map(({ text }, i) => (

@@ -34,6 +34,8 @@ const TEXTS: Readonly<Record<keyof DashboardFilters, (value: string) => string>>
     /^\d+$/.test(value)
       ? `changed since ${timeText(Number(value))} UTC`
       : `changed in the last ${ageText(value)}`,
+  scan: scanText,
+  saw: (value) => `${value} in a scan`,
 };
 
 /** The parameters of filters in URLs, and the words for each. */
@@ -47,6 +49,13 @@ export function filterTexts(
 /** The title of a page whose filters may be any. */
 export function filtersTitle(filters: DashboardFilters, usual: string): string {
   return filterTexts(filters).map(({ text }) => text).join(", ") || usual;
+}
+
+/** A scan by its time, which its identity contains if it is a UUIDv7. */
+function scanText(id: string): string {
+  const at = parseInt(id.replace("-", "").slice(0, 12), 16);
+  const time = id[14] === "7" ? timeText(at).slice(0, -":00".length) : "";
+  return `scan of ${time === "" ? id : `${time} UTC`}`;
 }
 
 function countText(value: string): string {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { DashboardFilters, ServersQuery } from "../queries/dashboard_data.ts";
+import type { MemberKind } from "../../store/mod.ts";
 import { serversCursor } from "../queries/cursors.ts";
 import { filterQuery } from "../queries/filters.ts";
 
@@ -53,6 +54,11 @@ export function compareUrl(
     from,
     to,
   });
+}
+
+/** The servers of a scan that it saw in a way. */
+export function membersUrl(scan: string, saw: MemberKind): string {
+  return serversUrl({ scan, saw });
 }
 
 export function scanUrl(id: string): string {

@@ -4,9 +4,18 @@
  *
  * @module
  */
-import { scanName, type StoredScan } from "../../store/mod.ts";
-import { acceptedUrl, scanUrl } from "./links.ts";
-import { countText, durationText, percentText, shortCount, UNKNOWN_TEXT } from "./quantities.ts";
+import { type MemberKind, scanName, storableUuid, type StoredScan } from "../../store/mod.ts";
+import { canonicalNetwork } from "../queries/networks.ts";
+import { countOf } from "../../core/quantities.ts";
+import { acceptedUrl, membersUrl, scanUrl } from "./links.ts";
+import {
+  countText,
+  durationText,
+  percentText,
+  shortCount,
+  timeText,
+  UNKNOWN_TEXT,
+} from "./quantities.ts";
 import { Bar } from "./server_cells.tsx";
 import { Age, safeText } from "./texts.tsx";
 
@@ -29,6 +38,19 @@ export function scanNameText(scan: StoredScan): string {
   return safeText(scanName(scan), LONGEST_NAME);
 }
 
+/** Maximum number of ranges in a title. */
+const TITLE_RANGES = 2;
+
+/** A scan in words: `Scan of 10.0.0.0/16 (shard 2/4), 2026-01-31 23:59 UTC`. */
+export function scanTitle(scan: StoredScan): string {
+  const { started_at: at, total } = scan;
+  const time = at === null ? "" : timeText(at).slice(0, -":00".length);
+  const watched = scan.kind === "watch" && total > 0 ? countOf(total, "server") : "";
+  const of = watched || targetText(scan, TITLE_RANGES);
+  const name = scanNameText(scan);
+  return `${kindText(scan)}${of && ` of ${of}`}${name && ` (${name})`}${time && `, ${time} UTC`}`;
+}
+
 /** The classes of states. */
 const STATES: Readonly<Record<string, string>> = {
   running: "good",
@@ -47,8 +69,8 @@ export function ScanBadge({ scan }: { scan: StoredScan }) {
 }
 
 /** The share of visited positions; null: the scan has none, as a watch. */
-export function shareOf({ position, total }: StoredScan): number | null {
-  return total > 0 ? Math.min(1, position / total) : null;
+export function shareOf({ kind, position, total }: StoredScan): number | null {
+  return kind !== "watch" && total > 0 ? Math.min(1, position / total) : null;
 }
 
 /** How long a scan ran; null: unknown. */
@@ -74,6 +96,8 @@ export function ScanTable(
             <th scope="col" class="number wide-only">Duration</th>
             <th scope="col">Progress</th>
             <th scope="col" class="number">Found</th>
+            <th scope="col" class="number wide-only">New</th>
+            <th scope="col" class="number wide-only">Lost</th>
             <th scope="col" class="number wide-only">Probes</th>
             <th scope="col" class="number wide-only">Replies</th>
             <th scope="col" class="number wide-only">Packet loss</th>
@@ -113,7 +137,9 @@ function ScanRow({ scan, now }: { scan: StoredScan; now: number }) {
           </>
         )}
       </td>
-      <td class="number">{countText(scan.found)}</td>
+      <td class="number">{countText(scan.members?.found ?? scan.found)}</td>
+      <CountCell scan={scan} kind="new" />
+      <CountCell scan={scan} kind="lost" />
       <td class="number wide-only">{shortCount(scan.probes_sent)}</td>
       <td class="number wide-only">{shortCount(scan.replies)}</td>
       <td class="number wide-only">{percentText(scan.packet_loss)}</td>
@@ -121,8 +147,23 @@ function ScanRow({ scan, now }: { scan: StoredScan; now: number }) {
   );
 }
 
-/** The first range of a scan, and the number of the others. */
-function targetText({ ranges }: StoredScan): string {
-  if (ranges.length === 0) return "";
-  return safeText(ranges[0], 40) + (ranges.length > 1 ? ` and ${ranges.length - 1} more` : "");
+/** A number of servers, which links to them. */
+function CountCell({ scan: { scan_id, members }, kind }: { scan: StoredScan; kind: MemberKind }) {
+  const count = members?.[kind] ?? null;
+  return (
+    <td class="number wide-only">
+      {count === null || count === 0 || storableUuid(scan_id) === null
+        ? countText(count)
+        : <a href={membersUrl(scan_id, kind)}>{countText(count)}</a>}
+    </td>
+  );
+}
+
+/** The first ranges of a scan, and the number of the others. */
+function targetText({ ranges }: StoredScan, shown = 1): string {
+  const first = ranges.slice(0, shown).map((range) =>
+    safeText(canonicalNetwork(range) ?? range, 40)
+  );
+  const more = ranges.length - first.length;
+  return first.join(", ") + (more > 0 ? ` and ${countText(more)} more` : "");
 }

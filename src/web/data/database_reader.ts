@@ -5,7 +5,7 @@
  */
 import type { Database } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
-import { listedParts, newestScans, runningScans, scanWithId } from "../../store/mod.ts";
+import { listedParts, newestScans, runningScans, scanBefore, scanWithId } from "../../store/mod.ts";
 import { type GeoipLookup, UNKNOWN_GEOIP } from "../../app/geoip/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { ServerMapQuery } from "../server_index/map_cells.ts";
@@ -19,10 +19,11 @@ import { readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
 import { namedServers } from "./named_servers.ts";
 import { countAll, readFinds, readOverview, STALE_SERVER_MS } from "./overview.ts";
+import { readScanMembers } from "./scan_members.ts";
 import { ScannedSpace } from "./scanned_space.ts";
 import { readDetails } from "./server_details.ts";
-import { COUNTING, readPage } from "./server_pages.ts";
-import { searchDatabase } from "./search_cut.ts";
+import { readPage } from "./server_pages.ts";
+import { COUNTING, searchDatabase } from "./search_cut.ts";
 import { readTrends } from "./trends.ts";
 
 /** Number of scans that are listed. */
@@ -63,8 +64,13 @@ export function dashboardDataOf(
     scans: () => newestScans(database, SCANS),
     runningScans: (ids) => runningScans(database, ids, SCANS),
     scan: (id) => scanWithId(database, id),
+    scanBefore: async (id) => {
+      const scan = await scanWithId(database, id);
+      return scan && await scanBefore(database, scan);
+    },
     parts: (scan) => listedParts(database, scan),
     finds: (scan, limit) => readFinds(database, scan, limit, geoipOf),
+    members: (scan, kinds, limit) => readScanMembers(database, scan, kinds, limit, geoipOf),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Reads the start page, and the servers that a scan found last.
+ * Reads the start page, and the servers of a scan that replied last.
  *
  * @module
  */

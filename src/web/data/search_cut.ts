@@ -1,13 +1,23 @@
 /**
- * Finds in the database what the server index lacks: whole texts of servers, tags, and names of mods and
- * plugins.
+ * Finds in the database what the server index lacks: whole texts of servers, tags, names of mods and
+ * plugins, and what scans saw.
  *
  * @module
  */
 import { type Database, isInList, listValue } from "../../store/database/database.ts";
-import { conditionsOf, partsOfNames, SEARCHED, SERVER_FILTERS } from "../../store/mod.ts";
+import {
+  conditionsOf,
+  lastScanId,
+  membersOf,
+  partsOfNames,
+  SEARCHED,
+  SERVER_FILTERS,
+} from "../../store/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
-import type { DashboardFilters } from "../queries/dashboard_data.ts";
+import { type DashboardFilters, DataError } from "../queries/dashboard_data.ts";
+
+/** The message while the server index of the database is being made. */
+export const COUNTING = "The servers are being counted. Try again in some seconds.";
 
 /** Number of servers that are read at once. */
 const PAGE = 500;
@@ -26,6 +36,7 @@ export async function searchDatabase(
   serverIndex: CachedServerIndex | undefined,
   filters: DashboardFilters,
 ): Promise<void> {
+  await findSeen(database, serverIndex, filters);
   await searchCut(database, serverIndex, filters);
   await findTagged(database, serverIndex, filters);
   await findListing(database, serverIndex, filters);
@@ -60,6 +71,19 @@ async function findListing(
     );
     serverIndex.addFound(list, filters, rows.map(({ id }) => Number(id)));
   }
+}
+
+/** Finds the servers of a scan. */
+async function findSeen(
+  database: Database,
+  serverIndex: CachedServerIndex | undefined,
+  { scan, saw }: DashboardFilters,
+): Promise<void> {
+  if (scan === undefined && saw === undefined) return;
+  if (serverIndex === undefined) throw new DataError("slow", COUNTING);
+  const id = scan ?? await lastScanId(database);
+  const ids = id === undefined ? [] : await membersOf(database, id, saw ?? "found");
+  serverIndex.addFound("scan", { scan, saw }, ids);
 }
 
 /**

@@ -21,16 +21,13 @@ import {
   type ServersQuery,
 } from "../queries/dashboard_data.ts";
 import type { ListedServer } from "../queries/schemas.ts";
-import { searchDatabase } from "./search_cut.ts";
+import { COUNTING, searchDatabase } from "./search_cut.ts";
 import { listedServers } from "./listed_servers.ts";
 import { DASHBOARD_FILTERS, testOfRows } from "../queries/dashboard_filters.ts";
 
 /** Without a server index, rows are read in this number, at most this many times. */
 const ROWS = 500;
 const MAX_ROWS = 20_000;
-
-/** The message while the server index of the database is being made. */
-export const COUNTING = "The servers are being counted. Try again in some seconds.";
 
 /**
  * Reads a page of servers. Without a server index, only the first rows in the order are searched.

@@ -4,7 +4,16 @@
  *
  * @module
  */
-import { type ListedParts, scanName, type StoredScan } from "../../store/mod.ts";
+import {
+  type ListedParts,
+  type MemberCounts,
+  type MemberKind,
+  storableUuid,
+  type StoredScan,
+} from "../../store/mod.ts";
+import { expectedMisses, lossText } from "../../app/databases/mod.ts";
+import type { ScanMembers } from "../queries/dashboard_data.ts";
+import { membersUrl, scanUrl } from "../components/links.ts";
 import type { Piece } from "../browser/chart_data.ts";
 import { Chart } from "../charts/chart.tsx";
 import { countersIn } from "../browser/counters.ts";
@@ -22,19 +31,17 @@ import { safeText, Time } from "../components/texts.tsx";
 import { Card, Empty, Figure, PageHead } from "../components/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import type { PageContext } from "./page_context.ts";
-import {
-  durationOf,
-  kindText,
-  ScanBadge,
-  scanNameText,
-  shareOf,
-} from "../components/scan_table.tsx";
+import { durationOf, ScanBadge, scanTitle, shareOf } from "../components/scan_table.tsx";
 import { ServerTable } from "../components/server_table.tsx";
 
 export interface ScanPageData {
   readonly scan: StoredScan;
-  /** The servers that it wrote last. */
+  /** Servers that it found; of a running scan or a watch, those that replied last. */
   readonly finds: readonly ListedServer[];
+  /** What it saw of servers. */
+  readonly changes: ScanMembers;
+  /** The last scan before it with the same targets. */
+  readonly before: StoredScan | undefined;
   /** The parts that run, and those that failed too often. */
   readonly parts: ListedParts;
   /** Probes and replies a second of a scan that runs, since its start. */
@@ -44,25 +51,38 @@ export interface ScanPageData {
 /** The form of identities. Another program may have written any text. */
 const IDENTITY = /^[\w-]{1,36}$/;
 
+/** The kinds of changes, in the order in which the page lists their servers. */
+export const CHANGES = ["new", "back", "lost", "changed"] as const satisfies readonly MemberKind[];
+
+const TITLES: Readonly<Record<MemberKind, string>> = {
+  found: "Found",
+  new: "New",
+  back: "Back",
+  changed: "Changed",
+  missed: "Missed",
+  lost: "Lost",
+};
+
 export function scanPage(
-  { scan, finds, parts, rates }: ScanPageData,
+  { scan, finds, parts, rates, changes, before }: ScanPageData,
   context: PageContext,
 ): string {
   const isRunning = scan.state === "running" && IDENTITY.test(scan.scan_id);
   const { now, hasGeoip } = context;
+  const hasEnded = scan.members !== null && scan.state !== "running";
+  const title = scanTitle(scan);
   return htmlDocument({
-    title: `${kindText(scan)} ${scanNameText(scan) || scan.scan_id}`,
+    title,
     context,
     scripts: isRunning ? ["live"] : [],
     children: (
       <div class="stack" data-scan={isRunning ? scan.scan_id : undefined}>
-        <PageHead title={kindText(scan)}>
+        <PageHead title={title}>
           <ScanBadge scan={scan} />
-          {scanName(scan) !== "" && <strong>{scanNameText(scan)}</strong>}
-          <code>{safeText(scan.scan_id, 40)}</code>
         </PageHead>
         <Progress scan={scan} now={now} />
-        <Figures scan={scan} />
+        <Figures scan={scan} found={asks(scan) ? changes.counts.found : scan.found} />
+        {asks(scan) && <Seen scan={scan} counts={changes.counts} before={before} />}
         {isRunning && <LiveCharts scan={scan} rates={rates} now={now} />}
         {isCampaign(scan) && (
           <>
@@ -73,6 +93,26 @@ export function scanPage(
         {scan.kind === "sweep" && !isCampaign(scan) && (isRunning || scan.counters !== null) && (
           <Counters scan={scan} />
         )}
+        {hasEnded && CHANGES.map((kind) => {
+          const servers = changes.servers[kind] ?? [];
+          return servers.length > 0 && (
+            <Card
+              title={TITLES[kind]}
+              aside={<AllLink scan={scan} kind={kind} count={changes.counts[kind]} />}
+            >
+              <ServerTable servers={servers} now={now} label={TITLES[kind]} hasGeoip={hasGeoip} />
+            </Card>
+          );
+        })}
+        <Card
+          title={hasEnded ? TITLES.found : scan.kind === "watch" ? "Last replies" : "Last finds"}
+          aside={hasEnded && <AllLink scan={scan} kind="found" count={changes.counts.found} />}
+        >
+          {isRunning && <ul class="live-finds" data-live-finds aria-live="polite"></ul>}
+          {finds.length === 0
+            ? <Empty title={emptyText(scan)} />
+            : <ServerTable servers={finds} now={now} label="Found" hasGeoip={hasGeoip} />}
+        </Card>
         <div class="grid">
           <Card title="Losses and rate">
             <Losses scan={scan} />
@@ -81,12 +121,6 @@ export function scanPage(
             <Ranges scan={scan} />
           </Card>
         </div>
-        <Card title="Last finds">
-          {isRunning && <ul class="live-finds" data-live-finds aria-live="polite"></ul>}
-          {finds.length === 0
-            ? <Empty title={isRunning ? "No server found yet." : "This scan found no server."} />
-            : <ServerTable servers={finds} now={now} label="Last finds" hasGeoip={hasGeoip} />}
-        </Card>
       </div>
     ),
   });
@@ -113,13 +147,75 @@ function Progress({ scan, now }: { scan: StoredScan; now: number }) {
   );
 }
 
-function Figures({ scan }: { scan: StoredScan }) {
+/** Whether a scan notes what it saw of servers. */
+function asks({ kind, members }: StoredScan): boolean {
+  return members !== null || kind === "sweep" || kind === "lan";
+}
+
+function emptyText({ kind, state }: StoredScan): string {
+  if (kind === "watch") return "No server has replied to this watch last.";
+  return state === "running" ? "No server found yet." : "This scan found no server.";
+}
+
+function AllLink({ scan, kind, count }: { scan: StoredScan; kind: MemberKind; count: number }) {
+  return (
+    <a href={membersUrl(scan.scan_id, kind)}>
+      {`All ${countText(count)}`}
+      <span class="hidden">{` servers: ${TITLES[kind]}`}</span>
+    </a>
+  );
+}
+
+/** What the scan saw of servers: numbers that link to lists, and what they mean. */
+function Seen(
+  { scan, counts, before }: {
+    scan: StoredScan;
+    counts: MemberCounts;
+    before: StoredScan | undefined;
+  },
+) {
+  const { missed, lost } = expectedMisses(scan, counts);
+  const notes: Partial<Record<MemberKind, string>> = {
+    missed: missed === undefined || counts.missed === 0 ? undefined : lossText(missed),
+    lost: lost === undefined || counts.lost === 0 ? undefined : lossText(lost),
+  };
+  const isLinked = storableUuid(scan.scan_id) !== null;
+  return (
+    <Card title="What it saw of servers">
+      <dl class="figures small">
+        {([...CHANGES, "found", "missed"] as const).map((kind) => (
+          <Figure
+            name={TITLES[kind]}
+            value={counts[kind] > 0 && isLinked
+              ? <a href={membersUrl(scan.scan_id, kind)}>{countText(counts[kind])}</a>
+              : countText(counts[kind])}
+            note={notes[kind]}
+          />
+        ))}
+      </dl>
+      <p class="hint">
+        Missed: a known server was asked and did not reply. Lost: missed, and it had replied to the
+        last scan that asked it. Servers that this scan did not ask (other targets, ports or
+        protocols, exclusions, an early end) are in none of these numbers.
+      </p>
+      {before !== undefined && (
+        <p class="hint">
+          Scan before: <a href={scanUrl(before.scan_id)}>{scanTitle(before)}</a>
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function Figures({ scan, found }: { scan: StoredScan; found: number }) {
   const duration = durationOf(scan);
+  const isWatch = scan.kind === "watch";
   return (
     <dl class="figures">
+      {isWatch && scan.total > 0 && <Figure name="Watched" value={countText(scan.total)} />}
       <Figure
-        name={scan.kind === "watch" ? "Servers" : "Servers found"}
-        value={<span data-live="found">{countText(scan.found)}</span>}
+        name={isWatch ? "Online" : "Servers found"}
+        value={<span data-live="found">{countText(found)}</span>}
       />
       <Figure
         name={scan.kind === "watch" ? "Polls sent" : "Probes sent"}
@@ -229,6 +325,10 @@ function Losses({ scan }: { scan: StoredScan }) {
       </dd>
       <dt>Runs</dt>
       <dd>{countText(scan.runs)}</dd>
+      <dt>Identity</dt>
+      <dd>
+        <code>{safeText(scan.scan_id, 40)}</code>
+      </dd>
     </dl>
   );
 }

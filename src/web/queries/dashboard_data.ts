@@ -10,6 +10,8 @@ import type {
   DayUptime,
   EventsPage,
   ListedParts,
+  MemberCounts,
+  MemberKind,
   NewestEvents,
   NumberedServer,
   PageCursor,
@@ -30,6 +32,10 @@ export interface DashboardFilters extends ServerFilters {
   readonly country?: readonly string[];
   /** Numbers of autonomous systems, of the databases of `--geoip`. */
   readonly operator?: readonly number[];
+  /** The identity of a scan. Default: the last one that ended, if {@linkcode DashboardFilters.saw} is given. */
+  readonly scan?: string;
+  /** Only servers that a scan saw so. Default: `found`, if {@linkcode DashboardFilters.scan} is given. */
+  readonly saw?: MemberKind;
 }
 
 /** A page of servers to read. */
@@ -208,10 +214,21 @@ export interface DashboardData {
   /** The scans and watches that run, also stale ones, and those with identities, at most 100. */
   runningScans(ids: readonly string[]): Promise<readonly StoredScan[]>;
   scan(id: string): Promise<StoredScan | undefined>;
+  /** The last scan before one with the same targets; `undefined`: none. */
+  scanBefore(id: string): Promise<StoredScan | undefined>;
   /** The parts of a scan that run, and those that failed too often. */
   parts(scan: string): Promise<ListedParts>;
-  /** The servers of a scan that were written last, the newest first. */
+  /** The servers of a running scan or a watch that replied last, the newest first. */
   finds(scan: string, limit: number): Promise<readonly ListedServer[]>;
+  /** What a scan saw: numbers of servers, also while it runs, and the servers first seen last of each kind. */
+  members(scan: string, kinds: readonly MemberKind[], limit: number): Promise<ScanMembers>;
+}
+
+/** What a scan saw of servers. */
+export interface ScanMembers {
+  readonly counts: MemberCounts;
+  /** Some servers of each kind. */
+  readonly servers: Partial<Readonly<Record<MemberKind, readonly ListedServer[]>>>;
 }
 
 /** Why the data cannot be read now. */

@@ -14,15 +14,15 @@ import {
   isInNetworks,
   isVersion,
   type ListedRecord,
+  MEMBER_KINDS,
   NONE_LISTED,
   parseNetwork,
   type SearchedList,
   SERVER_FILTERS,
   SOME_LISTED,
+  storableUuid,
   testOf,
 } from "../../store/mod.ts";
-import { type Address, family, formatAddress } from "../../core/address.ts";
-import { InputError } from "../../core/errors.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import { isRangeText, parseVersionRange } from "../../classify/version_ranges.ts";
@@ -41,6 +41,7 @@ import {
   type ServerIndexReader,
   versionedServer,
 } from "../server_index/server_index.ts";
+import { canonicalNetwork } from "./networks.ts";
 import type { DashboardFilters } from "./dashboard_data.ts";
 
 const MINUTE_MS = 60_000;
@@ -60,6 +61,8 @@ export interface FoundIds {
   /** The servers with names of mods and plugins, which the server index does not have. */
   readonly mods: readonly number[];
   readonly plugins: readonly number[];
+  /** The servers of the scan. */
+  readonly scan: readonly number[];
 }
 
 /**
@@ -94,13 +97,16 @@ const GEOIP_FILTERS = {
   ),
 };
 
+/** What a scan saw is in no row: only {@linkcode FoundIds} has it. */
+const ANY = { test: () => () => true };
+
 /** The tests of rows. */
 const TESTS: {
   readonly [Name in keyof DashboardFilters]-?: FilterTest<
     NonNullable<DashboardFilters[Name]>,
     ListedRecord & GeoipValues
   >;
-} = { ...SERVER_FILTERS, ...GEOIP_FILTERS };
+} = { ...SERVER_FILTERS, ...GEOIP_FILTERS, scan: ANY, saw: ANY };
 
 /** A test of whether servers match all filters. */
 export function testOfRows(
@@ -278,6 +284,21 @@ export const DASHBOARD_FILTERS: {
     ),
     columns: ({ columns: { changedAt } }, time) => (slot) => changedAt[slot] > time,
   },
+  scan: {
+    parameter: parameter(
+      "Only servers that the scan with this identity found, or saw as the parameter saw names.",
+      formed("the identity of a scan, a UUID", (text) => storableUuid(text) ?? undefined),
+    ),
+    columns: ofScan,
+  },
+  saw: {
+    parameter: parameter(
+      "Only servers that a scan found, saw as new, back or changed, missed, or lost (missed, and the scan " +
+        "before had a reply). Default of scan: the last one that ended.",
+      oneOf(MEMBER_KINDS),
+    ),
+    columns: ofScan,
+  },
 };
 
 /**
@@ -305,6 +326,11 @@ function asText(text: string): string {
 
 function asList(json: string): readonly string[] {
   return readTexts(json) ?? [];
+}
+
+function ofScan(serverIndex: ServerIndexReader, _: unknown, { scan }: FoundIds) {
+  const found = markedSlots(serverIndex, scan);
+  return (slot: number) => found[slot] === 1;
 }
 
 /** Marks the slots of servers: 1. */
@@ -351,26 +377,4 @@ function listing(list: SearchedList): ColumnTest<readonly string[]> {
     const [isSome, isNone] = [wanted.includes(SOME_LISTED), wanted.includes(NONE_LISTED)];
     return (slot) => found[slot] === 1 || (bits[slot] & SERVER_BITS[list] ? isSome : isNone);
   };
-}
-
-/** An IPv4 or IPv6 network in its canonical form: `192.0.2.0/24`, or one address. */
-function canonicalNetwork(text: string): string | undefined {
-  const range = rangeOf(text);
-  if (range === undefined) return undefined;
-  const { start, end } = range;
-  const size = BigInt(end) - BigInt(start);
-  const bits = size.toString(2).length - 1;
-  if (1n << BigInt(bits) !== size || BigInt(start) % size !== 0n) return undefined;
-  const length = family(start) === 4 ? 32 : 128;
-  const address = formatAddress(start);
-  return bits === 0 ? address : `${address}/${length - bits}`;
-}
-
-function rangeOf(text: string): { readonly start: Address; readonly end: Address } | undefined {
-  try {
-    return parseNetwork(text);
-  } catch (error) {
-    if (error instanceof InputError) return undefined;
-    throw error;
-  }
 }

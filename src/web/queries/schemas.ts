@@ -120,6 +120,14 @@ const SCAN_PROPERTIES = {
     { type: ["object", "null"] },
     "losses by cause, and replies, as in status files; null: unknown",
   ),
+  members: described(
+    orNull(
+      object({ found: COUNT, new: COUNT, back: COUNT, changed: COUNT, missed: COUNT, lost: COUNT }),
+    ),
+    "servers by what the scan saw of them; null: it has not ended, or is no scan; a server that it did " +
+      "not ask is in none",
+  ),
+  retries: described(COUNT_OR_NULL, "the value of --retries; null: not given"),
   ...{ ranges: list(TEXT), excluded: list(TEXT), widened: YES_NO, sampled: YES_NO },
 };
 

@@ -59,6 +59,11 @@ export const SEARCH_WORDS = {
   tag: ["tag:eu", "a tag"],
   confidence: ["confidence:A", "how the software is known: A, B or C"],
   aliases: ["aliases:no", "one row per server"],
+  saw: ["saw:lost", "what the last scan saw as lost, new, back, changed, found or missed"],
+  scan: [
+    "scan:019c15a0-7c00-7000-8000-000000000001",
+    "found by this scan; with saw:lost, lost by it",
+  ],
   text: ["text:yes", 'any text; "sky block" is one text'],
 } as const;
 

@@ -34,7 +34,7 @@ export interface AllCounts extends MatchCounts {
 }
 
 function foundKey(name: keyof FoundIds, filters: DashboardFilters): string {
-  return JSON.stringify([name, filters[name]]);
+  return JSON.stringify([name, filters[name], name === "scan" && filters.saw]);
 }
 
 /** A server index, and the last answers. */
@@ -179,6 +179,7 @@ export class CachedServerIndex {
         tag: foundFor("tag"),
         mods: foundFor("mods"),
         plugins: foundFor("plugins"),
+        scan: foundFor("scan"),
       };
       return { revision, memory, matches: match(this.#reader, filters, found, memory) };
     });

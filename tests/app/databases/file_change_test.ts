@@ -9,7 +9,6 @@ import { parseAddress } from "../../../src/core/address.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { Store } from "../../../src/store/store.ts";
-import { newWatchCounts } from "../../../src/watch/watch.ts";
 import { PrintedText, start } from "../../cli/program.ts";
 import { all } from "../../store/databases.ts";
 import { record, watchId } from "../../store/records.ts";
@@ -101,7 +100,7 @@ Deno.test("a watch keeps its results while the file of its database is renamed, 
       assertEquals(await all(database, "select address from opt_outs"), [{ address: "127.0.0.1" }]);
     }
     await Deno.remove(path);
-    assertEquals(await lists.end(newWatchCounts(), 0), [`blocksweep: ${change}`]);
+    assertEquals(await lists.end(), [`blocksweep: ${change}`]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

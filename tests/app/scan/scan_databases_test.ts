@@ -22,7 +22,6 @@ import { type EndReason, newState } from "../../../src/scan/setup/scan_state.ts"
 import { storable } from "../../../src/store/rows/stored_values.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import { compose } from "../../../src/targets/compose.ts";
-import { newWatchCounts } from "../../../src/watch/watch.ts";
 import { all, storedServers } from "../../store/databases.ts";
 import { record, scanId, watchId } from "../../store/records.ts";
 import { finish, PrintedText, run, start } from "../../cli/program.ts";
@@ -328,7 +327,7 @@ Deno.test("the end of a watch is recorded in every database, even if another pro
     await lists.begin(formatConfig("watch", given));
     using other = new DatabaseSync(paths[0]);
     other.exec("begin immediate");
-    assertEquals(await lists.end(newWatchCounts(), 0), [
+    assertEquals(await lists.end(), [
       `blocksweep: Cannot write to "${paths[0]}": another program is writing to it`,
     ]);
     other.exec("commit");

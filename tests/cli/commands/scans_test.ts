@@ -26,6 +26,8 @@ const SCAN: StoredScan = {
   ...{ total: 8, probes_sent: 1234, replies: 5, found: 4, packet_loss: 0.015, rows_lost: 0 },
   ...{ rate: 5000, rate_reason: "loss", widened: false, sampled: false, excluded: ["10.0.0.7"] },
   counters: null,
+  members: null,
+  retries: null,
   ranges: ["10.0.0.0-10.0.0.255", "10.0.2.0", "10.0.4.0", "10.0.6.0"],
 };
 

@@ -186,10 +186,10 @@ Deno.test("the page of a campaign's scan has its parts by state, its workers and
   assert(!html.includes("Counters of the scan"));
   assertEquals(html.match(/<bdi>Sample<\/bdi><\/td><td class="number">7</g)?.length, 201);
   assert(html.includes("90 more are not shown."));
-  assert(html.includes("<strong>campaign Sample</strong>"));
+  assert(html.includes("(campaign Sample), 2026-01-31 11:00 UTC</h1>"));
   assert(HARMLESS.get("/scans")!.includes("<small>campaign Sample</small>"));
   const sweep = HARMLESS.get("/scans/2")!;
-  assert(sweep.includes("<strong>shard 2/4</strong>"));
+  assert(sweep.includes("<h1>Scan of Sample (shard 2/4), 2026-01-31 11:00 UTC</h1>"));
   assert(!sweep.includes("Workers and their parts"));
   assert(sweep.includes("Counters of the scan"));
 });

@@ -101,6 +101,8 @@ export function scanOf(text: string, state: string): StoredScan {
     },
     ...{ total: 10, probes_sent: 5, replies: 1, found: 1, packet_loss: 0.1, rows_lost: 0 },
     ...{ rate: 1000, rate_reason: text, ranges: [text], excluded: Array(20).fill(text) },
+    members: { found: 3, new: 1, back: 1, changed: 1, missed: 2, lost: 1 },
+    retries: 1,
     counters: { lost: 1, [text]: text, replies: text, tcp: { timeout: 7, refused: text } },
     widened: true,
     sampled: true,
@@ -195,6 +197,10 @@ export function pagesWith(text: string, key = text): Map<string, string> {
   const sweep = {
     ...{ ...running[0], scan_id: "2", kind: "sweep", campaign: null, shard: "2/4", parts: 1 },
   };
+  const changes = {
+    counts: { found: 3, new: 1, back: 1, changed: 1, missed: 2, lost: 1 },
+    servers: { new: [server], back: [server], lost: [server], changed: [server] },
+  };
   const points = [0, 1, 5].map((i) => ({ at: NOW - i * HOUR, servers: 3, online: 2, players: 1 }));
   const trend = { value: text, points: points.toReversed() };
   const overview = { servers: 3, online: 2, players: 1, stale: 1, newestReplyAt: NOW };
@@ -236,13 +242,16 @@ export function pagesWith(text: string, key = text): Map<string, string> {
     [
       "/scans/1",
       scanPage(
-        { scan: running[0], finds: [server], parts: partsOf(text), rates },
+        { scan: running[0], finds: [server], parts: partsOf(text), rates, changes, before: sweep },
         context("/scans/1"),
       ),
     ],
     [
       "/scans/2",
-      scanPage({ scan: sweep, finds: [], parts: NO_PARTS, rates: [] }, context("/scans/2")),
+      scanPage(
+        { scan: sweep, finds: [], parts: NO_PARTS, rates: [], changes, before: undefined },
+        context("/scans/2"),
+      ),
     ],
     [
       "/events",

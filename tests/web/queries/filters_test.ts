@@ -1,5 +1,6 @@
 /**
- * Tests of src/web/queries/filters.ts, src/web/queries/parameters.ts and src/web/queries/dashboard_filters.ts.
+ * Tests of src/web/queries/filters.ts, src/web/queries/parameters.ts, src/web/queries/networks.ts and
+ * src/web/queries/dashboard_filters.ts.
  */
 import { assertEquals, assertThrows } from "@std/assert";
 import {
@@ -18,7 +19,8 @@ const read = (query: string) => readFilters(new URLSearchParams(query));
 const ALL =
   "stale=7d&down=1h&plugins=no&mods=yes&mods=create&since=1700000000000&no_aliases=true&max_players=99&min_players=1&operator=24940" +
   "&country=de&tag=b+c&tag=a&flag=cutShort&network=10.0.0.0/8&port=25565&port=19132&protocol=slp&version=1.21" +
-  "&confidence=B&confidence=A&software=Paper&edition=java&online=false&text=sky+block";
+  "&confidence=B&confidence=A&software=Paper&edition=java&online=false&text=sky+block" +
+  "&saw=lost&scan=0198c0de-0000-7000-8000-000000000001";
 
 Deno.test("each filter is read, and its canonical query is read as the same filters", () => {
   const filters = read(ALL);
@@ -44,6 +46,8 @@ Deno.test("each filter is read, and its canonical query is read as the same filt
     down: -HOUR_MS,
     stale: -7 * 24 * HOUR_MS,
     since: 1700000000000,
+    scan: "0198c0de-0000-7000-8000-000000000001",
+    saw: "lost",
   });
   assertEquals(Object.keys(filters).length, Object.keys(FILTER_PARAMETERS).length);
   assertEquals(read(filterQuery(filters)), filters);

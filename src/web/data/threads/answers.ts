@@ -22,11 +22,13 @@ export const METHODS = [
   "history",
   "icon",
   "map",
+  "members",
   "trends",
   "events",
   "scans",
   "runningScans",
   "scan",
+  "scanBefore",
   "parts",
   "finds",
 ] as const satisfies readonly (keyof DashboardData)[];

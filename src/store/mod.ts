@@ -83,13 +83,8 @@ export {
   tombstoneKeys,
 } from "./forget/tombstones.ts";
 export type { InterviewScope } from "./merging/kept_columns.ts";
-export {
-  MEMBER_KINDS,
-  type MemberCounts,
-  type MemberKind,
-  readMembers,
-} from "./members/members.ts";
-export { countMembersOf, lastMembersOf, membersOf, scanNumberOf } from "./members/scan_members.ts";
+export { MEMBER_KINDS, type MemberCounts, type MemberKind } from "./members/members.ts";
+export { countMembersOf, lastMembersOf, membersOf } from "./members/scan_members.ts";
 export { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "./merging/merge_records.ts";
 export {
   beginCampaignScan,

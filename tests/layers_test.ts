@@ -79,6 +79,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     ".",
     "queries",
     "components",
+    "events",
     "charts",
     "server_index",
     "data",

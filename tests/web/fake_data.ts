@@ -3,7 +3,7 @@ import { emptyRecord } from "../../src/core/record.ts";
 import { type UsualOrder, usualOrder } from "../../src/store/queries/orders.ts";
 import type { ListedPart } from "../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../src/store/scans/scan_list.ts";
-import type { DashboardData } from "../../src/web/queries/dashboard_data.ts";
+import type { Changes, DashboardData } from "../../src/web/queries/dashboard_data.ts";
 import type { ListedServer } from "../../src/web/queries/schemas.ts";
 
 /** The hash of the only icon. */
@@ -78,6 +78,15 @@ const PART: ListedPart = {
   ...{ found: 1, why: null, updated_at: NOW },
 };
 
+/** A day in which nothing changed. */
+export const NO_CHANGES: Changes = {
+  since: NOW - 86_400_000,
+  counts: { new: [0], back: [0], lost: [0], offline: [0], online: [0] },
+  incidents: [],
+  others: 0,
+  isCut: false,
+};
+
 /** The sort keys that all servers have in common, by order. */
 const POSITIONS: Readonly<Record<UsualOrder, readonly (string | number)[]>> = {
   players: [1, 5],
@@ -113,6 +122,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
         newestReplyAt: NOW,
         newest: servers,
         running: [SCAN],
+        changes: NO_CHANGES,
       }),
     servers({ sort, limit, cursor }) {
       const all = cursor?.direction === "before" ? servers.toReversed() : servers;
@@ -152,7 +162,13 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
     map: ({ square = { address: 0, prefix: 0 } }) =>
       Promise.resolve({ square, cells: [3, 10, 256], values: [1, 2, 3], servers: 6 }),
     trends: () =>
-      Promise.resolve([{ value: null, points: [{ at: NOW, servers: 5, online: 4, players: 9 }] }]),
+      Promise.resolve({
+        days: 7,
+        trends: [{
+          value: null,
+          points: [{ at: NOW, servers: 5, online: 4, players: 9, watched_share: 1 }],
+        }],
+      }),
     events: () =>
       Promise.resolve({
         events: [{
@@ -160,6 +176,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
           ...{ name: "Lobby", scan_id: null, kind: "online", data: {} },
         }],
         next: null,
+        groups: [],
       }),
     scans: () => Promise.resolve([SCAN]),
     runningScans: () => Promise.resolve([SCAN]),

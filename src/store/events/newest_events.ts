@@ -10,6 +10,7 @@ import {
   timeParameter,
   type Value,
 } from "../database/database.ts";
+import { conditionsOf } from "../queries/filters.ts";
 import { storable } from "../rows/stored_values.ts";
 import {
   type EventPosition,
@@ -34,6 +35,8 @@ export interface NewestEvents extends Pick<EventSelection, "onBroken"> {
   readonly kinds?: readonly string[];
   /** `servers.id` of the servers whose events are read. Default: all servers. */
   readonly servers?: readonly number[];
+  /** Only events of servers whose last address is in one of these networks. */
+  readonly networks?: readonly string[];
   /** Only events at this time or later, Unix milliseconds. */
   readonly from?: number;
   /** Only events at this time or earlier, Unix milliseconds. */
@@ -55,7 +58,7 @@ export async function newestEvents(
   selection: NewestEvents,
 ): Promise<EventsPage> {
   const { limit } = selection;
-  const { conditions, values } = conditionsOf(database, selection);
+  const { conditions, values } = await selectionOf(database, selection);
   const rows = await database.rows(
     `${SELECT_EVENTS}where ${conditions.join(" and ")} ` +
       "order by e.at desc, e.tx desc, e.seq desc limit ?",
@@ -67,10 +70,10 @@ export async function newestEvents(
   return { events: readable(page, selection), next: next ?? null };
 }
 
-function conditionsOf(
+async function selectionOf(
   database: Database,
-  { before, kinds, servers, from, to }: NewestEvents,
-): { readonly conditions: readonly string[]; readonly values: readonly Value[] } {
+  { before, kinds, servers, networks, from, to }: NewestEvents,
+): Promise<{ readonly conditions: readonly string[]; readonly values: readonly Value[] }> {
   const time = timeParameter(database);
   const isPostgres = database.engine === "postgres";
   const cursor = isPostgres ? `(${time}, ?::xid8, ?::bigint)` : "(?, cast(? as integer), ?)";
@@ -81,6 +84,7 @@ function conditionsOf(
     from !== undefined && [`e.at >= ${time}`, from],
     to !== undefined && [`e.at <= ${time}`, to],
     servers !== undefined && isServer(database, servers),
+    networks !== undefined && await isInNetwork(database, networks),
     kinds !== undefined &&
     [isInList(database, "e.kind", "text"), listValue(database, kinds.map(storable))],
   ];
@@ -96,4 +100,22 @@ function isServer(database: Database, servers: readonly number[]) {
   return servers.length === 1
     ? ["e.server = ?", servers[0]] as const
     : [isInList(database, "e.server", "integer"), listValue(database, servers)] as const;
+}
+
+/** Maximum number of servers of a network whose events an index finds. */
+const MAX_IN_NETWORK = 1000;
+
+/** The condition that an event is about a server in one of some networks. */
+async function isInNetwork(
+  database: Database,
+  network: readonly string[],
+): Promise<readonly [condition: string, ...values: Value[]]> {
+  const [{ sql, values }] = await conditionsOf(database, { network });
+  const found = await database.rows(
+    `select s.id from servers s where ${sql} limit ${MAX_IN_NETWORK + 1}`,
+    values,
+  );
+  return found.length > MAX_IN_NETWORK
+    ? [`(${sql})`, ...values]
+    : isServer(database, found.map(({ id }) => Number(id)));
 }

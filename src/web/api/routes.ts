@@ -12,6 +12,8 @@ import { type DashboardData, type DashboardFilters, DataError } from "../queries
 import { jsonContent } from "./answer.ts";
 import { breakdownPage } from "../pages/breakdown_page.tsx";
 import { comparePage, type ComparePageData, MAX_COMPARED } from "../pages/compare_page.tsx";
+import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
+import { EVENT_PERIODS, type EventPeriod } from "../events/events_url.ts";
 import { eventsPage } from "../pages/events_page.tsx";
 import { mapPage } from "../pages/map_page.tsx";
 import { overviewPage } from "../pages/overview_page.tsx";
@@ -53,10 +55,12 @@ import { ANSWERS } from "../queries/schemas.ts";
 
 /** Number of servers of a page. */
 const PAGE = 50;
-/** Number of rows of a document whose URL does not name one, and of events of a page. */
+/** Number of rows of a document whose URL does not name one. */
 const USUAL_ROWS = 100;
 /** Number of servers that a scan found last, and of those that are new, back and so on. */
 const [FINDS, FIRST_CHANGES] = [20, 10];
+/** Number of events of a page. */
+const PAGE_EVENTS = 250;
 
 const PERIOD = {
   from: time("Start of the period. Default: a week before its end."),
@@ -66,6 +70,10 @@ const EVENT_PARAMETERS = {
   kind: several("Only events of this kind.", oneOf(EVENT_KINDS)),
   from: time("Only events at this time or later."),
   to: time("Only events at this time or earlier."),
+  period: parameter(
+    "Only events of this time before now, in place of from and to.",
+    oneOf(Object.keys(EVENT_PERIODS) as EventPeriod[]),
+  ),
   before: BEFORE_EVENT,
   limit: LIMIT,
 };
@@ -76,8 +84,8 @@ const DATA_ROUTES: readonly Route[] = [
     path: "/",
     parameters: { days: DAYS },
     async data({ days: text }, { data }) {
-      const days = daysOf(text);
-      const [overview, [trend]] = await Promise.all([data.overview(), data.trends({ days })]);
+      const trends = data.trends({ days: daysOf(text) });
+      const [overview, { days, trends: [trend] }] = await Promise.all([data.overview(), trends]);
       return { overview, trend, days };
     },
     page: { html: overviewPage },
@@ -178,10 +186,15 @@ const DATA_ROUTES: readonly Route[] = [
   }),
   resource({
     path: "/events",
-    parameters: { ...EVENT_PARAMETERS, server: SERVER },
+    parameters: {
+      ...EVENT_PARAMETERS,
+      server: SERVER,
+      network: DASHBOARD_FILTERS.network.parameter,
+    },
     data: eventsOf,
     page: {
-      names: ["kind", "server", "from", "to", "before"],
+      names: ["kind", "server", "network", "period", "from", "to", "before"],
+      defaults: { limit: PAGE_EVENTS },
       html: eventsPage,
     },
     json: {
@@ -225,9 +238,8 @@ const DATA_ROUTES: readonly Route[] = [
     hasFilters: true,
     parameters: { by: BY, days: DAYS },
     async data({ filters, by = "version", days: text }, { data }) {
-      const days = daysOf(text);
-      const trends = data.trends({ days, by });
-      return { facets: await facetsOf(data, filters), trends: await trends, by, days };
+      const trends = data.trends({ days: daysOf(text), by });
+      return { facets: await facetsOf(data, filters), ...await trends, by };
     },
     page: {
       html: breakdownPage,
@@ -237,8 +249,7 @@ const DATA_ROUTES: readonly Route[] = [
     path: "/trends",
     parameters: { days: DAYS, by: BY },
     async data({ days: text, by }, { data }) {
-      const days = daysOf(text);
-      return { days, by: by ?? null, trends: await data.trends({ days, by }) };
+      return { by: by ?? null, ...await data.trends({ days: daysOf(text), by }) };
     },
     json: {
       summary: "Numbers of servers and players over time.",
@@ -378,7 +389,9 @@ async function facetsOf(data: DashboardData, filters: DashboardFilters) {
 }
 
 async function eventsOf(
-  { kind: kinds, before, limit = USUAL_ROWS, server, from, to }: {
+  { kind: kinds, before, limit = USUAL_ROWS, server, network, period, ...bounds }: {
+    readonly network?: readonly string[];
+    readonly period?: EventPeriod;
     readonly kind?: readonly string[];
     readonly before?: string;
     readonly limit?: number;
@@ -386,10 +399,11 @@ async function eventsOf(
     readonly from?: number;
     readonly to?: number;
   },
-  { data }: Pick<RouteRequest, "data">,
+  { data, now }: Pick<RouteRequest, "data" | "now">,
 ) {
+  const { from, to } = period === undefined ? bounds : { from: now - EVENT_PERIODS[period] };
   checkBounds(["from", from], ["to", to]);
   const cursor = before === undefined ? undefined : parseEventCursor(before);
-  const query = { kinds, server, from, to, before: cursor, limit };
-  return { query, page: await data.events(query) };
+  const query = { kinds, server, network, from, to, before: cursor, limit };
+  return { query, period, page: await data.events(query) };
 }

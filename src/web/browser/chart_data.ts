@@ -21,8 +21,8 @@ export interface Series {
 export interface Band {
   readonly from: number;
   readonly to: number;
-  readonly kind: "unwatched" | "offline" | "partly";
-  /** Of a partly offline time, the share in which the server was online, 0 to 1. */
+  readonly kind: "unwatched" | "half" | "offline" | "partly";
+  /** The share of the time in which the server was online (`partly`), or watched (`half`), 0 to 1. */
   readonly share?: number;
 }
 
@@ -45,16 +45,19 @@ export interface ChartData {
 /** The meanings of bands. */
 export const BANDS: Readonly<Record<Band["kind"], string>> = {
   unwatched: "not watched",
+  half: "half watched",
   offline: "offline",
   partly: "partly offline",
 };
 
-/** The meaning of a band, with the share of a partly offline time. */
+/** The meaning of a band, with its share. */
 export function bandText({ kind, share }: Omit<Band, "from" | "to">): string {
   if (share === undefined) return BANDS[kind];
-  // Neither 0 % nor 100 %, because the server was both online and offline.
+  // Neither 0 % nor 100 %, because both happened.
   const percent = Math.min(99.9, Math.max(0.1, Math.round(1000 * share) / 10));
-  return `${BANDS[kind]}, online ${percent} %`;
+  return kind === "half"
+    ? `watched ${percent} % of the time`
+    : `${BANDS[kind]}, online ${percent} %`;
 }
 
 /** Times in ascending order, and for each series its values at these times. */

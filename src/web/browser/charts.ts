@@ -18,6 +18,8 @@ const CHART_HEIGHT = 212;
 const REACH = 12;
 /** Least height of the ground of a partly offline time, CSS pixels. */
 const MIN_BAND = 6;
+/** Distance of the lines over a time that was watched in part, CSS pixels. */
+const HATCH_STEP = 7;
 /** Number of steps that an arrow key moves the cursor with Shift. */
 const FAST_STEPS = 10;
 /** Maximum number of pieces of a chart that grows. */
@@ -152,6 +154,10 @@ export class TimeChart {
   #drawGround(): void {
     const { series, bands } = this.#data;
     for (const { from, to, kind, share = 0 } of bands) {
+      if (kind === "half") {
+        this.#hatch(from, to);
+        continue;
+      }
       const color = kind === "unwatched" ? `${this.#color("muted")}1c` : `${this.#color("bad")}30`;
       this.#fill([from, to], 1 - share, color);
     }
@@ -163,6 +169,29 @@ export class TimeChart {
       if (low !== null && high !== null) this.#fill([at, until], [low, high], `${color}40`);
       if (mean !== null) this.#fill([at, until], [mean, mean], color);
     }
+  }
+
+  /** Draws diagonal lines over a time. */
+  #hatch(from: number, to: number): void {
+    const { ctx, bbox: { left, top, width, height } } = this.#uplot;
+    const [start, end] = [from, to].map((time) =>
+      Math.min(left + width, Math.max(left, this.#uplot.valToPos(time, "x", true)))
+    );
+    if (end <= start) return;
+    const step = HATCH_STEP * devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(start, top, end - start, height);
+    ctx.clip();
+    ctx.strokeStyle = `${this.#color("muted")}80`;
+    ctx.lineWidth = devicePixelRatio;
+    ctx.beginPath();
+    for (let x = start - height; x < end; x += step) {
+      ctx.moveTo(x, top + height);
+      ctx.lineTo(x + height, top);
+    }
+    ctx.stroke();
+    ctx.restore();
   }
 
   /** Fills a rectangle of times and values, or of a share of the height, from the top. */
@@ -285,12 +314,22 @@ export class TimeChart {
     const values = piece?.slice(2) ?? [];
     const band = this.#data.bands.findLast(({ from, to }) => from <= time && time <= to);
     const shown = piece !== undefined && piece[0] === piece[1] ? piece[0] : time;
-    const texts = this.#data.series.map((_, i) => values[i] == null ? "–" : valueText(values[i]));
+    const texts = this.#data.series.map((_, i) => {
+      const value = values[i] ?? null;
+      return value === null ? "–" : this.#valueText(value);
+    });
     const isKnown = values.some((value) => value !== null);
-    const state = isKnown && band?.kind !== "partly" ? "" : ` · ${stateText(band)}`;
+    const state = isKnown && band?.kind !== "partly" && band?.kind !== "half"
+      ? ""
+      : ` · ${stateText(band)}`;
     readout.textContent = `${dayFormat.format(shown)} ${this.#clockAt(shown)} UTC${state}`;
     elements.forEach((element, i) => element.textContent = texts[i]);
     this.#announce(isKnown ? texts : []);
+  }
+
+  /** A value as text: large counts have no decimals. */
+  #valueText(value: number): string {
+    return longNumber.format(this.#data.areCounts && value >= 10 ? Math.round(value) : value);
   }
 
   /** The clock time, with seconds if a pixel is less than a minute. */
@@ -308,10 +347,6 @@ export class TimeChart {
     const values = texts.map((text, i) => `${series[i].name} ${text}`);
     element.textContent = [readout, ...values].join(", ");
   }
-}
-
-function valueText(value: number | null): string {
-  return value === null ? "–" : longNumber.format(value);
 }
 
 function stateText(band: Band | undefined): string {

@@ -60,7 +60,7 @@ export function dashboardDataOf(
       return await readMap(database, serverIndex, space, query);
     },
     trends: (query) => readTrends(database, query, database.now()),
-    events: (query) => readEvents(database, query),
+    events: (query) => readEvents(database, query, geoipOf),
     scans: () => newestScans(database, SCANS),
     runningScans: (ids) => runningScans(database, ids, SCANS),
     scan: (id) => scanWithId(database, id),

@@ -11,6 +11,7 @@ import type { GeoipLookup } from "../../app/geoip/mod.ts";
 
 import type { Overview } from "../queries/dashboard_data.ts";
 import type { ListedServer } from "../queries/schemas.ts";
+import { readChanges } from "./changes.ts";
 import { listedServers } from "./listed_servers.ts";
 
 /** Number of servers of the overview. */
@@ -58,6 +59,7 @@ export async function readOverview(
     ...counts,
     newest: await listedServers(database, newest.map(({ id }) => Number(id)), geoipOf),
     running: scans.filter(({ state }) => state === "running"),
+    changes: await readChanges(database, geoipOf, database.now()),
   };
 }
 

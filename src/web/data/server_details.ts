@@ -46,7 +46,7 @@ export async function readDetails(
     uptime: await recentUptime(database, id, database.now()),
     days: await uptimeByDay(database, id, UPTIME_DAYS, database.now()),
     replies: await repliesOf(database, id),
-    events: (await readEvents(database, { server: id, limit: EVENTS })).events,
+    events: (await readEvents(database, { server: id, limit: EVENTS }, geoipOf)).events,
   };
 }
 

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { DAY_MS } from "../../core/quantities.ts";
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import { type Database, type Row, timeParameter } from "../../store/database/database.ts";
 import { periodStart } from "../../store/mod.ts";
-import type { Trend, TrendPoint, TrendsQuery } from "../queries/dashboard_data.ts";
+import type { TrendDays, TrendPoint, Trends, TrendsQuery } from "../queries/dashboard_data.ts";
 
 /** Number of values that have a trend. */
 const VALUES = 8;
@@ -25,9 +25,10 @@ interface Totals {
 /** Reads the trends of a period that ends now. */
 export async function readTrends(
   database: Database,
-  { days, by }: TrendsQuery,
+  { days: wanted, by }: TrendsQuery,
   now: number,
-): Promise<readonly Trend[]> {
+): Promise<Trends> {
+  const days = wanted ?? await usualDays(database, now);
   const today = periodStart(now, DAY_MS);
   const totals = days <= 7
     ? await totalsSince(database, 1, now - days * DAY_MS, by)
@@ -41,8 +42,19 @@ export async function readTrends(
       trend.onlineS += onlineS;
     }
   }
-  return [...trends].sort(([, a], [, b]) => b.onlineS - a.onlineS).slice(0, VALUES)
-    .map(([value, { points }]) => ({ value, points }));
+  const largest = [...trends].sort(([, a], [, b]) => b.onlineS - a.onlineS).slice(0, VALUES);
+  return { days, trends: largest.map(([value, { points }]) => ({ value, points })) };
+}
+
+/** The shortest period with all values of the last week. */
+async function usualDays(database: Database, now: number): Promise<TrendDays> {
+  const [{ first }] = await database.rows(
+    `select min(at) as first from rollup_totals where hours = 1 and at >= ${
+      timeParameter(database)
+    }`,
+    [now - 7 * DAY_MS],
+  );
+  return first === null || Number(first) >= now - DAY_MS ? 1 : 7;
 }
 
 /**
@@ -66,14 +78,14 @@ async function totalsSince(
       "order by at",
     [hours, since, by ?? "edition"],
   );
-  return rows.map(totalsOf);
+  return rows.map((row) => totalsOf(row, hours * HOUR_MS / 1000));
 }
 
 /**
  * The mean number of servers online is the share of the watched time in which they were online,
- * times the number of servers: a watch may not have run all the time.
+ * times the number of servers. It holds for that time only: `watched_share` is its share of the hour or day.
  */
-function totalsOf(row: Row): Totals {
+function totalsOf(row: Row, lengthS: number): Totals {
   const [servers, watchedS, onlineS, playerS] = [
     row.servers,
     row.watched_s,
@@ -83,7 +95,13 @@ function totalsOf(row: Row): Totals {
   const mean = (seconds: number) => watchedS === 0 ? 0 : servers * seconds / watchedS;
   return {
     value: row.value === null ? null : String(row.value),
-    point: { at: Number(row.at), servers, online: mean(onlineS), players: mean(playerS) },
+    point: {
+      at: Number(row.at),
+      servers,
+      online: mean(onlineS),
+      players: mean(playerS),
+      watched_share: servers === 0 ? 0 : Math.min(1, watchedS / (servers * lengthS)),
+    },
     onlineS,
   };
 }

@@ -4,17 +4,16 @@
  *
  * @module
  */
-import { DAY_MS } from "../../core/quantities.ts";
-import { Chart, type ChartProperties } from "../charts/chart.tsx";
-import type { Facets, Trend, TrendsQuery } from "../queries/dashboard_data.ts";
+import { Chart } from "../charts/chart.tsx";
+import { valueTrends } from "../charts/trend_charts.tsx";
+import type { Facets, Trend, TrendDays, TrendsQuery } from "../queries/dashboard_data.ts";
 import { FACET_TITLES, FilterChips } from "../components/facet_list.tsx";
 import { acceptedUrl, serversUrl } from "../components/links.ts";
 import { Bars, shownBars } from "../components/bars.tsx";
 import { countText } from "../components/quantities.ts";
-import { safeText } from "../components/texts.tsx";
 import { Card, Empty, PageHead, Tabs } from "../components/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
-import { NoTrend, PERIODS, trendPiece } from "./overview_page.tsx";
+import { NoTrend, PERIODS } from "./overview_page.tsx";
 import type { PageContext } from "./page_context.ts";
 
 export interface BreakdownPageData {
@@ -23,7 +22,7 @@ export interface BreakdownPageData {
   /** Trends of the property's most frequent values. The URL has its name as `by`, and `days`. */
   readonly trends: readonly Trend[];
   readonly by: NonNullable<TrendsQuery["by"]>;
-  readonly days: TrendsQuery["days"];
+  readonly days: TrendDays;
 }
 
 /** The properties with trends. */
@@ -113,28 +112,7 @@ function OverTime({ data, context }: { data: BreakdownPageData; context: PageCon
     >
       {known.length === 0
         ? <NoTrend context={context} />
-        : <Chart data={chartOf(known, `Online by ${by}`, days, context.now)} />}
+        : <Chart data={valueTrends(known, `Online by ${by}`, { days, now: context.now })} />}
     </Card>
   );
-}
-
-/** A line for each value of a property. */
-function chartOf(
-  trends: readonly Trend[],
-  title: string,
-  days: TrendsQuery["days"],
-  now: number,
-): ChartProperties {
-  const times = [...new Set(trends.flatMap(({ points }) => points.map(({ at }) => at)))]
-    .sort((a, b) => a - b);
-  const lines = trends.map(({ points }) => new Map(points.map(({ at, online }) => [at, online])));
-  return {
-    ...{ title, unit: "servers", from: now - days * DAY_MS, to: now },
-    series: trends.map(({ value }, color) => ({
-      ...{ name: safeText(value ?? "unknown", 40), color, shape: "line" },
-    })),
-    pieces: times.flatMap((at) =>
-      trendPiece(at, days, now, lines.map((line) => line.get(at) ?? null))
-    ),
-  };
 }

@@ -4,13 +4,17 @@
  *
  * @module
  */
-import type { EventsPage } from "../../store/mod.ts";
 import { EVENT_KINDS } from "../../store/events/watch_event.ts";
-import { eventCursor } from "../queries/cursors.ts";
-import type { EventsQuery } from "../queries/dashboard_data.ts";
+import type { EventsQuery, GroupedEvents } from "../queries/dashboard_data.ts";
 import { CommandText, Empty, PageHead, Tabs } from "../components/blocks.tsx";
-import { EventList, kindTitle } from "../components/event_list.tsx";
-import { serverUrl } from "../components/links.ts";
+import { EventList, kindTitle } from "../events/event_list.tsx";
+import {
+  EVENT_PERIODS,
+  type EventPeriod,
+  type EventsUrl,
+  eventsUrl,
+} from "../events/events_url.ts";
+import { serversUrl, serverUrl } from "../components/links.ts";
 import { safeText } from "../components/texts.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
@@ -18,59 +22,82 @@ import { commandFor, type PageContext } from "./page_context.ts";
 /** What the feed shows. The URL has the kinds as `kind`, and the other members by their names. */
 export interface EventsPageData {
   readonly query: EventsQuery;
-  readonly page: EventsPage;
+  /** The period that ends now; `undefined`: the times of the query. */
+  readonly period?: EventPeriod;
+  readonly page: GroupedEvents;
 }
 
-function eventsUrl({ kinds = [], server, from, to, before }: Partial<EventsQuery>): string {
-  const query = new URLSearchParams(kinds.map((kind) => ["kind", kind]));
-  for (const [name, value] of Object.entries({ server, from, to })) {
-    if (value !== undefined) query.set(name, String(value));
-  }
-  if (before !== undefined) query.set("before", eventCursor(before));
-  return query.size === 0 ? "/events" : `/events?${query}`;
-}
-
-export function eventsPage({ query, page }: EventsPageData, context: PageContext): string {
-  const { server } = query;
+export function eventsPage(data: EventsPageData, context: PageContext): string {
+  const { query, period, page } = data;
+  const { server, network } = query;
+  const shown = { ...query, period };
   const isOfOne = typeof server === "number";
   return htmlDocument({
-    title: "Events",
+    title: period === undefined ? "Events" : `Events of the last ${period}`,
     context,
     children: (
       <>
         <PageHead title="Events">
-          {isOfOne && (
+          {network !== undefined && (
             <p class="matched">
-              of one server: <a href={serverUrl(server)}>its page</a>,{" "}
-              <a href={eventsUrl({ ...query, server: undefined, before: undefined })}>
+              of servers in{" "}
+              <a href={serversUrl({ network })}>{safeText(network.join(", "), 200)}</a>,{" "}
+              <a href={eventsUrl({ ...shown, network: undefined, before: undefined })}>
                 all servers
               </a>
             </p>
           )}
+          {isOfOne && (
+            <p class="matched">
+              of one server: <a href={serverUrl(server)}>its page</a>,{" "}
+              <a href={eventsUrl({ ...shown, server: undefined, before: undefined })}>
+                all servers
+              </a>
+            </p>
+          )}
+          <Periods shown={shown} />
         </PageHead>
-        <FilterForm query={query} />
+        <FilterForm shown={shown} />
         <div class="card">
-          <Kinds query={query} />
+          <Kinds shown={shown} />
           {page.events.length === 0 ? <NoEvents query={query} context={context} /> : (
             <EventList
               events={page.events}
+              groups={isOfOne ? [] : page.groups}
               now={context.now}
               withServers={!isOfOne}
               withNames={false}
             />
           )}
-          <Paging query={query} page={page} />
+          <Paging shown={shown} next={page.next} />
         </div>
       </>
     ),
   });
 }
 
+/** Links that choose a period. */
+function Periods({ shown }: { shown: EventsUrl }) {
+  const names = Object.keys(EVENT_PERIODS) as EventPeriod[];
+  const first = { ...shown, before: undefined };
+  const tabs = names.map((period) => ({
+    name: period.replace(/(?=[hd])/, " "),
+    url: eventsUrl({ ...first, period }),
+    isChosen: period === shown.period,
+  }));
+  const isAll = [shown.period, shown.from, shown.to].every((one) => one === undefined);
+  const url = eventsUrl({ ...first, period: undefined, from: undefined, to: undefined });
+  return <Tabs label="Period" tabs={[...tabs, { name: "All", url, isChosen: isAll }]} />;
+}
+
 /** The form for a server and a period. */
-function FilterForm({ query: { kinds = [], server, from, to } }: { query: EventsQuery }) {
+function FilterForm({ shown }: { shown: EventsUrl }) {
+  const { kinds = [], server, network = [], period } = shown;
+  const { from, to } = period === undefined ? shown : {};
   return (
     <form class="search" action="/events">
       {kinds.map((kind) => <input type="hidden" name="kind" value={kind} />)}
+      {network.map((one) => <input type="hidden" name="network" value={one} />)}
       <input
         type="search"
         name="server"
@@ -86,7 +113,7 @@ function FilterForm({ query: { kinds = [], server, from, to } }: { query: Events
   );
 }
 
-/** A field for a time in UTC, to the minute; with `page.js`, in the local time zone. */
+/** A field for a time in UTC, to the minute. */
 function TimeField({ name, title, at }: { name: string; title: string; at: number | undefined }) {
   return (
     <label class="time-field">
@@ -101,9 +128,9 @@ function TimeField({ name, title, at }: { name: string; title: string; at: numbe
 }
 
 /** Links that choose and remove kinds. */
-function Kinds({ query }: { query: EventsQuery }) {
-  const { kinds = [] } = query;
-  const first = { ...query, before: undefined };
+function Kinds({ shown }: { shown: EventsUrl }) {
+  const { kinds = [] } = shown;
+  const first = { ...shown, before: undefined };
   const others = EVENT_KINDS.map((kind) => ({
     name: kindTitle(kind),
     url: eventsUrl({
@@ -117,24 +144,24 @@ function Kinds({ query }: { query: EventsQuery }) {
   return <Tabs label="Kind of event" tabs={[all, ...others]} />;
 }
 
-function Paging({ query, page: { next } }: EventsPageData) {
-  if (query.before === undefined && next === null) return null;
+function Paging({ shown, next }: { shown: EventsUrl; next: GroupedEvents["next"] }) {
+  if (shown.before === undefined && next === null) return null;
   return (
     <nav class="paging" aria-label="Pages of the feed">
-      {query.before === undefined
+      {shown.before === undefined
         ? <span class="button" aria-disabled="true">← Newest</span>
-        : <a class="button" href={eventsUrl({ ...query, before: undefined })}>← Newest</a>}
+        : <a class="button" href={eventsUrl({ ...shown, before: undefined })}>← Newest</a>}
       {next !== null && (
-        <a class="button" rel="next" href={eventsUrl({ ...query, before: next })}>Older →</a>
+        <a class="button" rel="next" href={eventsUrl({ ...shown, before: next })}>Older →</a>
       )}
     </nav>
   );
 }
 
 function NoEvents({ query, context }: { query: EventsQuery; context: PageContext }) {
-  const { kinds = [], server, from, to, before } = query;
+  const { kinds = [], server, network, from, to, before } = query;
   if (before !== undefined) return <Empty title="There are no older events." />;
-  if (kinds.length > 0 || [server, from, to].some((one) => one !== undefined)) {
+  if (kinds.length > 0 || [server, network, from, to].some((one) => one !== undefined)) {
     return (
       <Empty title="No event matches.">
         <p>

@@ -6,13 +6,14 @@
  */
 
 import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
-import type { Overview, Trend, TrendPoint, TrendsQuery } from "../queries/dashboard_data.ts";
-import type { Piece, Series } from "../browser/chart_data.ts";
-import { Chart, type ChartProperties } from "../charts/chart.tsx";
+import type { Overview, Trend, TrendDays } from "../queries/dashboard_data.ts";
+import { Chart } from "../charts/chart.tsx";
+import { trendCharts } from "../charts/trend_charts.tsx";
 import { serversUrl } from "../components/links.ts";
 import { countText, percentText } from "../components/quantities.ts";
-import { Age, safeText } from "../components/texts.tsx";
+import { Age, safeText, Time } from "../components/texts.tsx";
 import { Card, CommandText, Empty, Figure, PageHead, Tabs } from "../components/blocks.tsx";
+import { ChangesCard } from "../events/incident_list.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
 import { ScanTable } from "../components/scan_table.tsx";
@@ -23,15 +24,15 @@ export interface OverviewPageData {
   /** The trend of all servers; undefined: there is none. */
   readonly trend: Trend | undefined;
   /** The days of the trend. The URL has it as `days`. */
-  readonly days: TrendsQuery["days"];
+  readonly days: TrendDays;
 }
 
 /** The periods of charts, by days. */
-export const PERIODS: readonly (readonly [days: TrendsQuery["days"], name: string])[] = [
-  [1, "Day"],
-  [7, "Week"],
-  [30, "Month"],
-  [365, "Year"],
+export const PERIODS: readonly (readonly [days: TrendDays, name: string])[] = [
+  [1, "24 h"],
+  [7, "7 d"],
+  [30, "30 d"],
+  [365, "1 y"],
 ];
 
 /** The page `/`. */
@@ -85,6 +86,7 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
     <>
       <div class="stack" data-follow>
         <Figures overview={overview} />
+        <ChangesCard changes={overview.changes} now={now} />
         {overview.running.length > 0 && (
           <Card title="Running now" aside={<a href="/scans">All scans</a>}>
             <ScanTable scans={overview.running} now={now} label="Running scans" />
@@ -98,17 +100,17 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
             label="Period"
             tabs={PERIODS.map(([value, name]) => ({
               name,
-              url: value === 7 ? "/" : `/?days=${value}`,
+              url: `/?days=${value}`,
               isChosen: value === days,
             }))}
           />
         }
       >
         {trend === undefined || trend.points.length === 0
-          ? <NoTrend context={context} />
+          ? <NoTrend context={context} running={overview.running} />
           : (
             <div class="grid">
-              {trendCharts(trend, days, now).map((chart) => <Chart data={chart} />)}
+              {trendCharts(trend, { days, now }).map((chart) => <Chart data={chart} />)}
             </div>
           )}
       </Card>
@@ -142,12 +144,12 @@ function Figures({ overview }: { overview: Overview }) {
       />
       <Figure
         name="Players"
-        value={countText(players)}
+        value={<a href={serversUrl({ online: true, minPlayers: 1 })}>{countText(players)}</a>}
         note={online > 0 ? `${Number((players / online).toFixed(1))} per online server` : undefined}
       />
       <Figure
         name="Stale"
-        value={countText(stale)}
+        value={<a href={serversUrl({ stale: -DAY_MS })}>{countText(stale)}</a>}
         note="last probed more than a day ago"
       />
     </dl>
@@ -155,53 +157,25 @@ function Figures({ overview }: { overview: Overview }) {
 }
 
 /** What stands in place of a trend without values. */
-export function NoTrend({ context }: { context: PageContext }) {
+export function NoTrend(
+  { context, running = [] }: { context: PageContext; running?: Overview["running"] },
+) {
+  const nextHour = HOUR_MS * (Math.floor(context.now / HOUR_MS) + 1);
   return (
     <Empty title="No trend in this period yet.">
-      <p>
-        A watch adds a value for each full hour:{" "}
-        <CommandText text={commandFor(context, "watch DATABASE")} />
-      </p>
+      {running.some(({ kind }) => kind === "watch")
+        ? (
+          <p>
+            The running watch adds a value for each full hour, the next one after{" "}
+            <Time at={nextHour} />.
+          </p>
+        )
+        : (
+          <p>
+            A watch adds a value for each full hour:{" "}
+            <CommandText text={commandFor(context, "watch DATABASE")} />
+          </p>
+        )}
     </Empty>
   );
-}
-
-/** The charts of a trend: servers, and players. */
-export function trendCharts(
-  { points }: Trend,
-  days: TrendsQuery["days"],
-  now: number,
-): ChartProperties[] {
-  const piecesOf = (valuesOf: (point: TrendPoint) => readonly number[]) =>
-    points.flatMap((point) => trendPiece(point.at, days, now, valuesOf(point)));
-  const common = { from: now - days * DAY_MS, to: now };
-  const players: Series = { name: "players", color: 1, shape: "area" };
-  return [
-    {
-      ...{ ...common, title: "Servers", unit: "servers" },
-      series: [
-        { name: "watched", color: 7, shape: "line" },
-        { name: "online", color: 0, shape: "area" },
-      ],
-      pieces: piecesOf(({ servers, online }) => [servers, online]),
-    },
-    {
-      ...{ ...common, title: "Players", unit: "players", series: [players] },
-      pieces: piecesOf((point) => [point.players]),
-    },
-  ];
-}
-
-/** The part of an hour or day of a trend that is in its period. */
-export function trendPiece(
-  at: number,
-  days: TrendsQuery["days"],
-  now: number,
-  values: readonly (number | null)[],
-): Piece[] {
-  const [from, to] = [
-    Math.max(at, now - days * DAY_MS),
-    Math.min(at + (days <= 7 ? HOUR_MS : DAY_MS), now),
-  ];
-  return from < to ? [[from, to, ...values]] : [];
 }

@@ -7,7 +7,7 @@
 import type { Uptime } from "../../store/mod.ts";
 import type { History, ServerDetails } from "../queries/dashboard_data.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
-import { EventList } from "../components/event_list.tsx";
+import { EventList } from "../events/event_list.tsx";
 import { countText, latencyText, timeText } from "../components/quantities.ts";
 import { acceptedUrl, serversUrl, serverUrl } from "../components/links.ts";
 import {

@@ -55,7 +55,10 @@ export const LIMIT = parameter("Maximum number of rows.", wholeNumber(1, MAX_ROW
 
 /** The periods of trends, days. */
 const PERIODS = ["1", "7", "30", "365"] as const;
-export const DAYS = parameter("The last days of the trend.", oneOf(PERIODS));
+export const DAYS = parameter(
+  "The last days of the trend. Default: the shorter one of 1 and 7 that has all values of the last week.",
+  oneOf(PERIODS),
+);
 /** The property whose values have a trend each. */
 export const BY = parameter(
   "The property whose most frequent values have a trend each. Default: one trend of all servers.",
@@ -64,7 +67,7 @@ export const BY = parameter(
 
 /** The days of a parameter {@linkcode DAYS}. */
 export function daysOf(text: typeof PERIODS[number] | undefined): TrendsQuery["days"] {
-  return Number(text ?? "7") as TrendsQuery["days"];
+  return text === undefined ? undefined : Number(text) as TrendsQuery["days"];
 }
 
 export const LAYER = parameter("What the cells of the map show.", oneOf(MAP_LAYERS));

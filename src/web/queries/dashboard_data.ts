@@ -154,18 +154,80 @@ export interface ServerDetails {
 export interface EventsQuery extends Omit<NewestEvents, "servers" | "onBroken"> {
   /** `servers.id`, or the name of a server: its endpoint, or a host whose servers are all meant. */
   readonly server?: number | string;
+  /** Only events of servers in one of these networks. */
+  readonly network?: readonly string[];
 }
 
 /** A trend of all servers, or of those with one value of a property. */
 export type Trend = AnswerOf<"trends">["trends"][number];
 export type TrendPoint = Trend["points"][number];
 
+/** The days of trends. */
+export type TrendDays = 1 | 7 | 30 | 365;
+
 export interface TrendsQuery {
-  readonly days: 1 | 7 | 30 | 365;
+  /** Default: a day if all values of the last week are of the last day, or else a week. */
+  readonly days?: TrendDays;
   /**
    * The property whose most frequent values have a trend each. Default: one trend of all servers.
    */
   readonly by?: "edition" | "software" | "version" | "port" | "protocol";
+}
+
+export interface Trends {
+  readonly days: TrendDays;
+  readonly trends: readonly Trend[];
+}
+
+/** Kinds of changes that the start page counts. */
+export const CHANGE_KINDS = ["new", "back", "lost", "offline", "online"] as const;
+
+/** Servers of one network that went offline or came back at one time. */
+export interface Incident {
+  /** The first and the last change with which it starts, Unix milliseconds. */
+  readonly at: number;
+  readonly until: number;
+  /** When the last server came back that is back; null: none is, or none was seen going offline. */
+  readonly backAt: number | null;
+  /** The network or address; null: unknown. */
+  readonly network: string | null;
+  /** The operator of all servers; null: unknown, or several. */
+  readonly operator: string | null;
+  /** Number of servers that went offline. */
+  readonly down: number;
+  /** Number of these that are back; if none went offline, of servers that came back. */
+  readonly back: number;
+  /** The server, if it is the only one, and is stored. */
+  readonly server:
+    | { readonly id: number; readonly key: string; readonly name: string | null }
+    | null;
+}
+
+/** What changed in the last day. */
+export interface Changes {
+  /** Start of the day, Unix milliseconds. */
+  readonly since: number;
+  /** Number of changes in each hour, the oldest first. */
+  readonly counts: Readonly<Record<typeof CHANGE_KINDS[number], readonly number[]>>;
+  /** The newest incidents, those of several servers first. In the order of times, the newest first. */
+  readonly incidents: readonly Incident[];
+  /** Number of further incidents. */
+  readonly others: number;
+  /** Whether only the newest changes were read. */
+  readonly isCut: boolean;
+}
+
+/** Events of a page that are one incident. */
+export interface EventGroup {
+  readonly incident: Incident;
+  /** Positions of its events in the page. */
+  readonly events: readonly number[];
+}
+
+/** A page of events, of which some belong together. */
+export interface GroupedEvents extends EventsPage {
+  /** The incidents of several servers. */
+  readonly groups: readonly EventGroup[];
 }
 
 /** The start page. */
@@ -179,6 +241,7 @@ export interface Overview {
   readonly newestReplyAt: number | null;
   readonly newest: readonly ListedServer[];
   readonly running: readonly StoredScan[];
+  readonly changes: Changes;
 }
 
 /**
@@ -207,8 +270,8 @@ export interface DashboardData {
    */
   icon(hash: string): Promise<Uint8Array | undefined>;
   map(query: MapQuery): Promise<MapCells>;
-  trends(query: TrendsQuery): Promise<readonly Trend[]>;
-  events(query: EventsQuery): Promise<EventsPage>;
+  trends(query: TrendsQuery): Promise<Trends>;
+  events(query: EventsQuery): Promise<GroupedEvents>;
   /** The newest scans and watches, at most 100. */
   scans(): Promise<readonly StoredScan[]>;
   /** The scans and watches that run, also stale ones, and those with identities, at most 100. */

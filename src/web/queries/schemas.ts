@@ -253,7 +253,9 @@ export const ANSWERS = {
       value: TEXT_OR_NULL,
       points: list(object({
         ...{ at: TIME, servers: described(NUMBER, "servers that were watched") },
-        ...{ online: described(NUMBER, "mean"), players: described(NUMBER, "mean") },
+        online: described(NUMBER, "mean of the watched time"),
+        players: described(NUMBER, "mean of the watched time"),
+        watched_share: described(NUMBER, "share of the hour or day that was watched, 0 to 1"),
       })),
     })),
   }),

@@ -9,7 +9,7 @@ import script from "../browser/report.ts" with { type: "text" };
 import { Chart } from "../charts/chart.tsx";
 import { chartScript, styleSheet, withoutTypes } from "../client_files.ts";
 import type { Trend } from "../queries/dashboard_data.ts";
-import { trendCharts } from "../pages/overview_page.tsx";
+import { trendCharts } from "../charts/trend_charts.tsx";
 import { Bars, shownBars } from "../components/bars.tsx";
 import { Card, Figure } from "../components/blocks.tsx";
 import { countText, percentText, timeText } from "../components/quantities.ts";
@@ -99,7 +99,7 @@ function Trends({ context }: { context: ReportContext }) {
   return (
     <Card title={`Watched servers in the last ${TREND_DAYS} days`}>
       <div class="grid">
-        {trendCharts(trend, TREND_DAYS, now).map((chart) => <Chart data={chart} />)}
+        {trendCharts(trend, { days: TREND_DAYS, now }).map((chart) => <Chart data={chart} />)}
       </div>
     </Card>
   );

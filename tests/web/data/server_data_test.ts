@@ -188,20 +188,22 @@ onEngines("a long history is equal to the truth", async (database) => {
 onEngines("trends are means of the watched time", async (database) => {
   await watchDays(database, 3);
   const data = dashboardDataOf(database);
-  const [all, ...others] = await data.trends({ days: 7 });
-  assertEquals([all.value, all.points.length, others], [null, 3 * 22, []]);
-  for (const { at, servers, online, players } of all.points) {
+  const { days, trends: [all, ...others] } = await data.trends({});
+  assertEquals([days, all.value, all.points.length, others], [7, null, 3 * 22, []]);
+  for (const { at, servers, online, players, watched_share: share } of all.points) {
+    assertEquals(share, 1);
     const hour = (at - START) % DAY_MS / HOUR_MS;
     const expected = hour < 6 ? [1, 20] : hour < 10 ? [2, 30] : [2, 40];
     assertEquals([servers, online, players], [2, ...expected], `hour ${hour}`);
   }
-  const bySoftware = await data.trends({ days: 30, by: "software" });
+  const { trends: bySoftware } = await data.trends({ days: 30, by: "software" });
   assertEquals(
     bySoftware.map(({ value, points }) => [value, points.length, points[0].servers]),
     [["PocketMine-MP", 3, 1], ["Paper", 3, 1]],
   );
   // Online in 16 of 22 hours.
   assertEquals(bySoftware[1].points[0].online, 16 / 22);
+  assertEquals(bySoftware[1].points[0].watched_share, 22 / 24);
 });
 
 onEngines(
@@ -307,7 +309,7 @@ onEngines(
 onEngines("numbers and kinds that no database can have are not found", async (database) => {
   await happen(database);
   const data = dashboardDataOf(database);
-  const none = { events: [], next: null };
+  const none = { events: [], next: null, groups: [] };
   for (const id of [2 ** 31, 3_000_000_000, Number.MAX_SAFE_INTEGER]) {
     assertEquals(await data.server(id), undefined);
     assertEquals(await data.events({ server: id, limit: 10 }), none);

@@ -1,6 +1,6 @@
 /**
- * Tests all pages of src/web/pages/ and their components of src/web/components/, with harmless and with hostile
- * texts.
+ * Tests all pages of src/web/pages/ and their components of src/web/components/ and src/web/events/, with
+ * harmless and with hostile texts.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type { DashboardFilters, Facets } from "../../../src/web/queries/dashboard_data.ts";
@@ -11,6 +11,7 @@ import { mapPage } from "../../../src/web/pages/map_page.tsx";
 import { overviewPage } from "../../../src/web/pages/overview_page.tsx";
 import { scansPage } from "../../../src/web/pages/scans_page.tsx";
 import { serversPage } from "../../../src/web/pages/servers_page.tsx";
+import { NO_CHANGES } from "../fake_data.ts";
 import { elementsOf } from "./html_elements.ts";
 import { contextOf, HOSTILE, pagesWith, serverOf } from "./sample_data.ts";
 
@@ -35,7 +36,7 @@ function shapes(html: string): Set<string> {
 Deno.test("the pages of an empty database say what to do next", () => {
   const overview = {
     ...{ servers: 0, online: 0, players: 0, stale: 0, newestReplyAt: null },
-    ...{ newest: [], running: [] },
+    ...{ newest: [], running: [], changes: NO_CHANGES },
   };
   const page = { servers: [], previous: null, next: null, total: 0 };
   const query = { filters: {}, sort: "players", limit: 50 } as const;
@@ -54,7 +55,10 @@ Deno.test("the pages of an empty database say what to do next", () => {
       contextOf("/breakdown"),
     ),
     scansPage({ scans: [] }, contextOf("/scans")),
-    eventsPage({ query: { limit: 100 }, page: { events: [], next: null } }, contextOf("/events")),
+    eventsPage(
+      { query: { limit: 100 }, page: { events: [], next: null, groups: [] } },
+      contextOf("/events"),
+    ),
   ];
   for (const html of pages) {
     elementsOf(html);

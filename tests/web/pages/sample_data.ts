@@ -1,6 +1,11 @@
 /** Data of all pages, in which each text of strangers is a given one. */
 import { emptyRecord } from "../../../src/core/record.ts";
-import type { Facets, History, ServerDetails } from "../../../src/web/queries/dashboard_data.ts";
+import type {
+  Facets,
+  History,
+  Incident,
+  ServerDetails,
+} from "../../../src/web/queries/dashboard_data.ts";
 import type { ListedServer } from "../../../src/web/queries/schemas.ts";
 import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
 import { FACETS, MAP_LAYERS } from "../../../src/web/queries/schemas.ts";
@@ -201,8 +206,21 @@ export function pagesWith(text: string, key = text): Map<string, string> {
     counts: { found: 3, new: 1, back: 1, changed: 1, missed: 2, lost: 1 },
     servers: { new: [server], back: [server], lost: [server], changed: [server] },
   };
-  const points = [0, 1, 5].map((i) => ({ at: NOW - i * HOUR, servers: 3, online: 2, players: 1 }));
+  const points = [0, 1, 5].map((i) => ({
+    ...{ at: NOW - i * HOUR, servers: 3, online: 2, players: 1 },
+    watched_share: i === 1 ? 0.5 : 1,
+  }));
   const trend = { value: text, points: points.toReversed() };
+  const incident: Incident = {
+    ...{ at: NOW - HOUR, until: NOW - HOUR + 5000, backAt: null, network: "203.0.113.0/24" },
+    ...{ operator: text, down: 3, back: 1, server: null },
+  };
+  const ofOne = { ...incident, down: 1, server: { id: 7, key, name: text } };
+  const counts = { new: [0, 2], back: [0, 0], lost: [1, 0], offline: [0, 3], online: [0, 1] };
+  const dayChanges = {
+    ...{ since: NOW - 24 * HOUR, counts, others: 2, isCut: true },
+    incidents: [incident, ofOne, { ...incident, network: null, down: 0 }],
+  };
   const overview = { servers: 3, online: 2, players: 1, stale: 1, newestReplyAt: NOW };
   const previous = { direction: "before", position: [1, 2, 3] } as const;
   const next = { direction: "after", position: [1, 2, 1] } as const;
@@ -212,7 +230,11 @@ export function pagesWith(text: string, key = text): Map<string, string> {
   const cells = { square, cells: [0, 9, 65_535], values: [1, 2, 3], servers: 6 };
   const rates = [[NOW - HOUR, NOW - 5000, 9, 1], [NOW - 5000, NOW, 7, 2]] as const;
   const context = (path: string) => contextOf(path, text);
-  const data = { overview: { ...overview, newest: [server], running }, trend, days: 7 } as const;
+  const data = {
+    overview: { ...overview, changes: dayChanges, newest: [server], running },
+    trend,
+    days: 7,
+  } as const;
   const breakdown = { facets, trends: [trend], by: "version", days: 7 } as const;
   const list = { query, page: { ...page, previous, next }, facets };
   const maps = MAP_LAYERS.map((layer) =>
@@ -256,8 +278,14 @@ export function pagesWith(text: string, key = text): Map<string, string> {
     [
       "/events",
       eventsPage({
-        query: { limit: 9, kinds: [filter], server: filter, from: NOW - HOUR, to: NOW },
-        page: { events, next: { at: NOW, tx: "1", seq: 2 } },
+        query: {
+          ...{ limit: 9, kinds: [filter], server: filter, from: NOW - HOUR, to: NOW },
+          network: ["203.0.113.0/24"],
+        },
+        page: {
+          ...{ events, next: { at: NOW, tx: "1", seq: 2 } },
+          groups: [{ incident, events: [0, 1] }],
+        },
       }, context("/events")),
     ],
     ["/token", tokenPage({ to: filter, isWrong: true }, context("/token"))],

@@ -249,7 +249,7 @@ Deno.test("hostile texts add no elements or attributes to a report, and stay tex
 Deno.test("a report names what it leaves out, shows trends and attributions, and may be empty", () => {
   const point = (hour: number) => ({
     at: NOW - hour * 3_600_000,
-    ...{ servers: 3, online: 2, players: 7 },
+    ...{ servers: 3, online: 2, players: 7, watched_share: 1 },
   });
   const trend = { value: null, points: [point(2), point(1)] };
   const attributions = ["IP Geolocation by DB-IP: https://db-ip.com"];

@@ -59,7 +59,7 @@ async function readDatabase(
       for await (const server of selectServers(database, { sort: "address" }, onBroken)) {
         collector.add(server);
       }
-      const [trend] = await readTrends(database, { days: TREND_DAYS }, database.now());
+      const { trends: [trend] } = await readTrends(database, { days: TREND_DAYS }, database.now());
       return { name: postgres?.database ?? nodePath().basename(file), trend };
     }));
 }

@@ -6,9 +6,11 @@
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
 import type { StoredEvent } from "../../store/mod.ts";
-import { serverUrl } from "./links.ts";
-import { countText, durationText, UNKNOWN_TEXT } from "./quantities.ts";
-import { Age, MotdText, safeText, visibleName } from "./texts.tsx";
+import type { EventGroup } from "../queries/dashboard_data.ts";
+import { IncidentText, momentText, Where } from "./incident_list.tsx";
+import { serverUrl } from "../components/links.ts";
+import { countText, durationText, percentText, UNKNOWN_TEXT } from "../components/quantities.ts";
+import { Age, MotdText, safeText, visibleName } from "../components/texts.tsx";
 
 /** The kinds of events in words, and the classes of their badges. */
 const KINDS: Readonly<Record<string, readonly [title: string, badge: string]>> = {
@@ -21,7 +23,7 @@ const KINDS: Readonly<Record<string, readonly [title: string, badge: string]>> =
   players: ["players", ""],
   restarted: ["restarted", "warn"],
   opted_out: ["opted out", "warn"],
-  scan_summary: ["scan", ""],
+  scan_summary: ["scan summary", ""],
   watcher_offline: ["watch offline", "bad"],
   watcher_online: ["watch online", "good"],
 };
@@ -37,13 +39,34 @@ export function kindTitle(kind: string): string {
  * @param withNames Whether events list the names of players who joined and left.
  */
 export function EventList(
-  { events, now, withServers, withNames }: {
+  { events, groups = [], now, withServers, withNames }: {
     events: readonly StoredEvent[];
+    /** Events that are shown together. */
+    groups?: readonly EventGroup[];
     now: number;
     withServers: boolean;
     withNames: boolean;
   },
 ) {
+  const row = (event: StoredEvent) => (
+    <tr role="row">
+      <td role="cell" class="no-wrap c-time">
+        <Age at={event.at} now={now} />
+      </td>
+      <td role="cell">
+        <span class={`badge ${KINDS[event.kind]?.[1] ?? ""}`}>{kindTitle(event.kind)}</span>
+      </td>
+      {withServers && (
+        <td role="cell" class="c-server">
+          <ServerOf event={event} />
+        </td>
+      )}
+      <td role="cell" class="change">
+        <Change event={event} withNames={withNames} />
+      </td>
+    </tr>
+  );
+  const groupOf = new Map(groups.flatMap((group) => group.events.map((i) => [i, group] as const)));
   return (
     <div class="scroll">
       <table class="events" role="table" aria-label="Events">
@@ -56,32 +79,61 @@ export function EventList(
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {events.map((event) => (
-            <tr role="row">
-              <td role="cell" class="no-wrap c-time">
-                <Age at={event.at} now={now} />
-              </td>
-              <td role="cell">
-                <span class={`badge ${KINDS[event.kind]?.[1] ?? ""}`}>{kindTitle(event.kind)}</span>
-              </td>
-              {withServers && (
-                <td role="cell" class="c-server">
-                  <ServerOf event={event} />
-                </td>
-              )}
-              <td role="cell" class="change">
-                <Change event={event} withNames={withNames} />
-              </td>
-            </tr>
-          ))}
+          {events.map((event, i) => {
+            const group = groupOf.get(i);
+            if (group === undefined) return row(event);
+            return group.events[0] === i && <GroupRow group={group} events={events} now={now} />;
+          })}
         </tbody>
       </table>
     </div>
   );
 }
 
+/** Maximum number of servers of an incident that are listed. */
+const MAX_LISTED = 500;
+
+/** An incident, with its events folded. */
+function GroupRow(
+  { group: { incident, events: positions }, events, now }: {
+    group: EventGroup;
+    events: readonly StoredEvent[];
+    now: number;
+  },
+) {
+  return (
+    <tr role="row">
+      <td role="cell" class="no-wrap c-time">
+        <Age at={events[positions[0]].at} now={now} />
+      </td>
+      <td role="cell">
+        <IncidentText incident={incident} now={now} />
+      </td>
+      <td role="cell" class="c-server">
+        <Where incident={incident} />
+      </td>
+      <td role="cell" class="change">
+        <details>
+          <summary>{`${countText(positions.length)} events`}</summary>
+          <ul>
+            {positions.slice(0, MAX_LISTED).map((i) => (
+              <li>
+                <small>{`${momentText(events[i].at, now)} ${kindTitle(events[i].kind)}`}</small>
+                {" "}
+                <ServerOf event={events[i]} isShort />
+              </li>
+            ))}
+          </ul>
+        </details>
+      </td>
+    </tr>
+  );
+}
+
 /** The name of an event's server, if it is known, and its endpoint. */
-function ServerOf({ event: { server, server_id: id, name } }: { event: StoredEvent }) {
+function ServerOf(
+  { event: { server, server_id: id, name }, isShort }: { event: StoredEvent; isShort?: boolean },
+) {
   if (server === null || id === null) return <span class="none">{UNKNOWN_TEXT}</span>;
   const endpoint = <code>{safeText(server, 80)}</code>;
   const label = visibleName(name);
@@ -90,7 +142,7 @@ function ServerOf({ event: { server, server_id: id, name } }: { event: StoredEve
       <a href={serverUrl(id)}>
         {label === undefined ? endpoint : <bdi>{safeText(label, 60)}</bdi>}
       </a>
-      {label !== undefined && <small class="endpoint">{endpoint}</small>}
+      {label !== undefined && !isShort && <small class="endpoint">{endpoint}</small>}
     </>
   );
 }
@@ -110,7 +162,13 @@ function Change({ event: { kind, data }, withNames }: { event: StoredEvent; with
         ? <span>{`after ${durationText(values.missing_ms)} without a reply`}</span>
         : <span>replies again</span>;
     case "lost":
-      return <span>no reply to a scan</span>;
+      return (
+        <span>
+          no reply to a scan
+          {typeof values.packet_loss === "number" && values.packet_loss > 0 &&
+            ` that lost ${percentText(Math.min(1, values.packet_loss))} of its probes`}
+        </span>
+      );
     case "scan_summary":
       return (
         <span>
@@ -188,7 +246,8 @@ function Changes({ changes }: { changes: Readonly<Record<string, unknown>> }) {
     <ul>
       {Object.entries(changes).slice(0, MAX_CHANGES).map(([column, value]) => (
         <li>
-          <small>{safeText(column, 40)}</small> <Pair pair={pairOf(value)} column={column} />
+          <small>{safeText(column.replaceAll("_", " "), 40)}</small>{" "}
+          <Pair pair={pairOf(value)} column={column} />
         </li>
       ))}
     </ul>
@@ -199,6 +258,8 @@ function Pair(
   { pair, column }: { pair: readonly [unknown, unknown] | undefined; column?: string },
 ) {
   if (pair === undefined) return <span class="none">{UNKNOWN_TEXT}</span>;
+  const [before, now] = pair;
+  if (Array.isArray(before) && Array.isArray(now)) return <ListChange before={before} now={now} />;
   return (
     <span class="pair-of-values">
       <del>{valueOf(pair[0], column)}</del>
@@ -208,9 +269,45 @@ function Pair(
   );
 }
 
+/** What a list lost and gained. */
+function ListChange(
+  { before, now }: { before: readonly unknown[]; now: readonly unknown[] },
+) {
+  const [old, fresh] = [before, now].map((list) => list.map((one) => plainText(one)));
+  const removed = old.filter((one) => !fresh.includes(one));
+  const added = fresh.filter((one) => !old.includes(one));
+  if (removed.length + added.length === 0) return <span>another order</span>;
+  return (
+    <span class="pair-of-values">
+      {removed.length > 0 && (
+        <del>
+          <bdi>{safeText(`− ${removed.join(", ")}`, 160)}</bdi>
+        </del>
+      )}
+      {added.length > 0 && (
+        <ins>
+          <bdi>{safeText(`+ ${added.join(", ")}`, 160)}</bdi>
+        </ins>
+      )}
+    </span>
+  );
+}
+
+/** A value of any type as words: lists with commas, a plugin as its name and version. */
+function plainText(value: unknown): string {
+  if (value === null || value === undefined) return "unknown";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(plainText).join(", ");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "object") return String(value);
+  const { name, version, ...rest } = value as Readonly<Record<string, unknown>>;
+  if (typeof name === "string" && Object.keys(rest).length === 0) {
+    return typeof version === "string" ? `${name} ${version}` : name;
+  }
+  return Object.entries(value).map(([key, one]) => `${key}: ${plainText(one)}`).join(", ");
+}
+
 /** A value of any type as text. */
 function valueOf(value: unknown, column?: string): Child {
-  if (value === null || value === undefined) return "unknown";
   if (column === "motd" && typeof value === "string") return <MotdText motd={value} />;
-  return <bdi>{safeText(typeof value === "string" ? value : JSON.stringify(value), 160)}</bdi>;
+  return <bdi>{safeText(plainText(value), 160)}</bdi>;
 }

@@ -11,7 +11,8 @@ import { EVENT_KINDS } from "../../store/events/watch_event.ts";
 import { type DashboardData, type DashboardFilters, DataError } from "../queries/dashboard_data.ts";
 import { jsonContent } from "./answer.ts";
 import { breakdownPage } from "../pages/breakdown_page.tsx";
-import { comparePage, type ComparePageData, MAX_COMPARED } from "../pages/compare_page.tsx";
+import { comparePage, MAX_COMPARED } from "../pages/compare_page.tsx";
+import { comparedServers } from "./compared_servers.ts";
 import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
 import { EVENT_PERIODS, type EventPeriod } from "../events/events_url.ts";
 import { eventsPage } from "../pages/events_page.tsx";
@@ -347,36 +348,6 @@ export const ROUTES: readonly Route[] = [
     respond: () => Promise.resolve(jsonContent(openApi(ROUTES))),
   }),
 ];
-
-/** Number of steps of a history that is compared with others. */
-const COMPARED_STEPS = 200;
-
-/** The servers with some names, and their histories in a period, in steps. */
-async function comparedServers(
-  data: DashboardData,
-  names: readonly (number | string)[],
-  { from, to }: { readonly from: number; readonly to: number },
-): Promise<ComparePageData> {
-  const found = await Promise.all(names.map(async (name) => {
-    const matching = typeof name === "string" ? await data.named(name) : [];
-    const id = typeof name === "number" ? name : matching.length === 1 ? matching[0].id : undefined;
-    const details = id === undefined ? undefined : await data.server(id);
-    return { name: String(name), matching, details };
-  }));
-  const servers = new Map(
-    found.flatMap(({ details }) => details === undefined ? [] : [[details.server.id, details]]),
-  );
-  const step = Math.ceil((to - from) / COMPARED_STEPS);
-  return {
-    ...{ from, to, ambiguous: found.filter(({ matching }) => matching.length > 1) },
-    missing: found.filter(({ matching, details }) => matching.length < 2 && details === undefined)
-      .map(({ name }) => name),
-    servers: await Promise.all([...servers].map(async ([id, details]) => ({
-      details,
-      history: await data.history(id, from, to, step),
-    }))),
-  };
-}
 
 /** The counts of servers; `undefined` if counting takes too long: the page then has none. */
 async function facetsOf(data: DashboardData, filters: DashboardFilters) {

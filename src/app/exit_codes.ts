@@ -25,7 +25,7 @@ export const EXIT_CODES: readonly {
     meaning: "failed or incomplete",
     cases: "an error after the start; results that are incomplete, for example because file " +
       "descriptors ran out, a host flooded, the network failed, or the system refused every probe; a `query` to which a host did not " +
-      "reply; a `demo` or `fleet --check` that finds a wrong row",
+      "reply; a `demo` or `fleet --check` that finds a wrong row; a `diff` that finds differences",
   },
   {
     code: EXIT.usage,

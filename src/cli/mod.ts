@@ -56,6 +56,7 @@ const RUN: Readonly<Record<CallableCommand, () => Promise<Run>>> = {
   "contact-page": async () => (await import("./commands/report/contact_page.ts")).runContactPage,
   servers: async () => (await import("./commands/servers_and_export.ts")).runServers,
   history: async () => (await import("./commands/history.ts")).runHistory,
+  diff: async () => (await import("./commands/diff/diff.ts")).runDiff,
   scans: async () => (await import("./commands/scans.ts")).runScans,
   serve: async () => (await import("./commands/serve/serve.ts")).runServe,
   report: async () => (await import("./commands/report/report.ts")).runReport,

@@ -13,6 +13,21 @@ export {
   serverWithKey,
 } from "./history_queries.ts";
 export {
+  addressesAsked,
+  type EndedScan,
+  endedScans,
+  haveCommon,
+  readEndedScan,
+} from "./compared_scans.ts";
+export {
+  DIFFERENCE_KINDS,
+  type DifferenceKind,
+  type Differences,
+  scanDifferences,
+  type ServerDifference,
+  sortDifferences,
+} from "./scan_differences.ts";
+export {
   type ConnectionEnvironment,
   openCopyTarget,
   openExisting,

@@ -25,24 +25,43 @@ export interface ExpectedMisses {
  * import { expectedMisses } from "./expected_misses.ts";
  * import { assertEquals } from "@std/assert";
  *
- * const scan = { kind: "sweep", state: "finished", sampled: false, packet_loss: 0.1, retries: 1 };
+ * const complete = { kind: "sweep", parts: 1, parts_done: 1, sampled: false };
+ * const scan = { ...complete, packet_loss: 0.1, retries: 1 };
  * const counts = { found: 1089, new: 99, back: 0, changed: 0, missed: 40, lost: 5 };
  * // A hundredth of the known servers: 990 were found.
  * assertEquals(expectedMisses(scan, counts), { missed: 10, lost: 5 });
  * ```
  */
 export function expectedMisses(
-  { kind, state, sampled, packet_loss: loss, retries }: Pick<
-    StoredScan,
-    "kind" | "state" | "sampled" | "packet_loss" | "retries"
-  >,
+  scan: LossOfScan,
   { found, new: fresh, back, missed, lost }: MemberCounts,
 ): ExpectedMisses {
-  if (kind !== "sweep" || state !== "finished" || sampled || loss === null) return {};
+  const all = missedByLoss(scan, found - fresh, missed);
+  return all === undefined
+    ? {}
+    : { missed: all, lost: missedByLoss(scan, found - fresh - back, lost) };
+}
+
+type LossOfScan = Pick<
+  StoredScan,
+  "kind" | "parts" | "parts_done" | "sampled" | "packet_loss" | "retries"
+>;
+
+/**
+ * The expected number of servers that a scan missed because of packet loss; `undefined`: unknown.
+ *
+ * @param replied Number of servers that replied.
+ * @param most Number of those that did not.
+ */
+export function missedByLoss(
+  { kind, parts, parts_done: done, sampled, packet_loss: loss, retries }: LossOfScan,
+  replied: number,
+  most: number,
+): number | undefined {
+  if (kind !== "sweep" || done < parts || sampled || loss === null) return undefined;
   const passes = (retries ?? DEFAULTS.scan.retries) + 1;
-  const among = (replied: number, most: number) =>
-    Math.min(most, Math.round(1e6 * missedServers(Math.max(0, replied), loss, passes)) / 1e6);
-  return { missed: among(found - fresh, missed), lost: among(found - fresh - back, lost) };
+  const missed = missedServers(Math.max(0, replied), loss, passes);
+  return Math.min(most, Math.round(1e6 * missed) / 1e6);
 }
 
 /** Such a number in words: `about 3 by packet loss`. */

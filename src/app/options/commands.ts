@@ -29,6 +29,7 @@ export const COMMAND_NAMES = [
   "contact-page",
   "servers",
   "history",
+  "diff",
   "scans",
   "serve",
   "report",
@@ -210,6 +211,22 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "history servers.db --events --follow",
     ],
     words: { most: 2, completions: "files" },
+  },
+  diff: {
+    usage: "diff DATABASE|A [SCAN|B] [SCAN] [options]",
+    purpose: "show what differs between two scans, two databases or two files of rows",
+    note:
+      "Without a SCAN: the last two scans that asked a server in common. With one: from it to the last.\n" +
+      "A SCAN is an ID as scans prints it, or its first characters; last or first; or a time, for the\n" +
+      "last scan that had ended by then: yesterday, 24h, 2026-01-31 (the end of that day, UTC).\n" +
+      "A and B are databases, or files in any format that import reads, the older one first.\n" +
+      "Exit code 0: no difference; 1: differences; 2: an error.",
+    examples: [
+      "diff servers.db",
+      "diff servers.db yesterday last -o changes.csv",
+      "diff old.csv new.ndjson --json",
+    ],
+    words: { most: 3, completions: "files" },
   },
   scans: {
     usage: "scans DATABASE [options]",

@@ -15,5 +15,6 @@ export {
   type Plan,
   planScan,
 } from "./scan_plan.ts";
+export { listDifferences, readServerList } from "./record_differences.ts";
 export { openRowFile, readServerRows, stored, tagTexts } from "./servers_in_files.ts";
 export { hasFileSuffix } from "./watch_targets.ts";

@@ -29,6 +29,21 @@ export async function* readServerRows(
   report: (line: string) => void,
   readText?: (line: string, number: number) => void,
 ): AsyncIterable<StoredRecord> {
+  for await (const server of readImportedRows(path, report, readText)) yield server.stored;
+}
+
+/** A server of a file, and the members of its row; `undefined`: its format has no columns. */
+export interface ImportedRow {
+  readonly stored: StoredRecord;
+  readonly row: ImportedServer["row"];
+}
+
+/** The servers in a file as {@linkcode readServerRows} reads them, with their rows. */
+export async function* readImportedRows(
+  path: string,
+  report: (line: string) => void,
+  readText?: (line: string, number: number) => void,
+): AsyncIterable<ImportedRow> {
   const text = decodeTextStream(await openRowFile(path));
   const now = systemClock.wall();
   let unread = 0;
@@ -36,7 +51,7 @@ export async function* readServerRows(
     for await (const { number, servers, target } of readForeignFile(text, { seenAt: now })) {
       if (target !== undefined && readText !== undefined) readText(target.text, number);
       else if (servers === undefined) unread++;
-      for (const server of servers ?? []) yield stored(server, now);
+      for (const server of servers ?? []) yield { stored: stored(server, now), row: server.row };
     }
   } catch (error) {
     if (!(error instanceof XmlError)) throw error;

@@ -66,6 +66,7 @@ function columnsAt(now: number): readonly PrintedColumn<StoredScan>[] {
     { title: "FOUND", width: 9, rank: 1, text: ({ found }) => withCommas(found) },
     { title: "LOSS", width: 6, rank: 6, text: ({ packet_loss: loss }) => percent(loss) },
     { title: "RATE", width: 9, rank: 7, text: ({ rate }) => rate === null ? "" : withCommas(rate) },
+    { title: "ID", width: 13, rank: 9, text: ({ scan_id: id }) => id.slice(0, 13) },
     { title: "RUNS", width: 4, rank: 8, text: ({ runs }) => `${runs}` },
     { title: "RANGES", width: 0, rank: 0, text: rangesText },
   ];

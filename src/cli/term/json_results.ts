@@ -108,6 +108,20 @@ export const JSON_RESULTS = {
     port: "port of the target",
     protocol: "protocol of the probe",
   },
+  "diff": {
+    difference: "`new`, `back`, `lost` or `changed`; of the first object: `summary`",
+    server:
+      "the server's key: name or address, and port; `null` in the first object, as the keys below",
+    name: "its name",
+    software: "its software",
+    version: "its game version",
+    changes:
+      "lists of an old and a new value, by column; `null`: they are not stored, because events " +
+      "were removed or there were too many",
+    summary: "`from` and `to`: what was compared; `new`, `back`, `lost`, `changed`, `unchanged`: " +
+      "numbers of servers; `lost_by_packet_loss`: expected number of lost servers because of packet " +
+      "loss (`null`: unknown); `not_asked`: servers that one side did not ask; `null` in other objects",
+  },
   "fleet": {
     event: "`ready`: all hosts respond",
     hosts: "number of simulated hosts, including hostile and opted-out ones",

@@ -94,6 +94,14 @@ export interface StoredScan {
   readonly sampled: boolean;
 }
 
+/** Kinds of scans that note what they saw of servers. */
+const COMPARED_KINDS = ["sweep", "lan"];
+
+/** SQL: whether a scan `c` has ended and noted what it saw of servers. */
+export const IS_COMPARED = `c.members is not null and c.kind in (${
+  COMPARED_KINDS.map((kind) => `'${kind}'`).join(", ")
+})`;
+
 const NEWEST_FIRST = "order by c.started_at desc nulls last, c.id desc";
 
 /** Maximum number of ranges of a scan that are read. */
@@ -141,11 +149,10 @@ export async function scanBefore(
   { started_at: at, kind, ranges }: StoredScan,
 ): Promise<StoredScan | undefined> {
   if (at === null || !COMPARED_KINDS.includes(kind)) return undefined;
-  const kinds = COMPARED_KINDS.map((one) => `'${one}'`).join(", ");
   const earlier = await scansBy(
     database,
-    `where c.started_at < ${timeParameter(database)} and c.kind in (${kinds}) ` +
-      `and c.members is not null ${NEWEST_FIRST} limit ${EARLIER}`,
+    `where c.started_at < ${timeParameter(database)} and ${IS_COMPARED} ` +
+      `${NEWEST_FIRST} limit ${EARLIER}`,
     at,
   );
   const targets = JSON.stringify(ranges);
@@ -155,13 +162,10 @@ export async function scanBefore(
 /** The identity of the last scan that has ended and noted what it saw of servers; `undefined`: none. */
 export async function lastScanId(database: Database): Promise<string | undefined> {
   const [row] = await database.rows(
-    `select c.uuid from scans c where c.members is not null ${NEWEST_FIRST} limit 1`,
+    `select c.uuid from scans c where ${IS_COMPARED} ${NEWEST_FIRST} limit 1`,
   );
   return row === undefined ? undefined : String(row.uuid);
 }
-
-/** Kinds of scans that note what they saw of servers. */
-const COMPARED_KINDS = ["sweep", "lan"];
 
 /** The scan or watch with an identity; `undefined`: none. */
 export async function scanWithId(
@@ -229,7 +233,7 @@ function scanOf(row: Row): Omit<StoredScan, keyof Ranges> {
     ...(row.stale === 1 && { state: "stale" }),
     ...optionsIn(String(row.config)),
     counters: readJson(String(row.counters), "facts") ?? null,
-    members: membersIn(String(row.members)),
+    members: COMPARED_KINDS.includes(String(row.kind)) ? membersIn(String(row.members)) : null,
     ...Object.fromEntries(NULLABLE.map((name) => [name, numberOrNull(name)])),
     ...Object.fromEntries(NUMBERS.map((name) => [name, Number(row[name])])),
   } as unknown as Omit<StoredScan, keyof Ranges>;

@@ -28,9 +28,9 @@ import {
 import { isCampaign, PartCounts, PartLists } from "../components/campaign_parts.tsx";
 import { Bar } from "../components/server_cells.tsx";
 import { safeText, Time } from "../components/texts.tsx";
-import { Card, Empty, Figure, PageHead } from "../components/blocks.tsx";
+import { Card, CommandText, Empty, Figure, PageHead } from "../components/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
-import type { PageContext } from "./page_context.ts";
+import { commandFor, type PageContext } from "./page_context.ts";
 import { durationOf, ScanBadge, scanTitle, shareOf } from "../components/scan_table.tsx";
 import { ServerTable } from "../components/server_table.tsx";
 
@@ -82,7 +82,9 @@ export function scanPage(
         </PageHead>
         <Progress scan={scan} now={now} />
         <Figures scan={scan} found={asks(scan) ? changes.counts.found : scan.found} />
-        {asks(scan) && <Seen scan={scan} counts={changes.counts} before={before} />}
+        {asks(scan) && (
+          <Seen scan={scan} counts={changes.counts} before={before} context={context} />
+        )}
         {isRunning && <LiveCharts scan={scan} rates={rates} now={now} />}
         {isCampaign(scan) && (
           <>
@@ -168,10 +170,11 @@ function AllLink({ scan, kind, count }: { scan: StoredScan; kind: MemberKind; co
 
 /** What the scan saw of servers: numbers that link to lists, and what they mean. */
 function Seen(
-  { scan, counts, before }: {
+  { scan, counts, before, context }: {
     scan: StoredScan;
     counts: MemberCounts;
     before: StoredScan | undefined;
+    context: PageContext;
   },
 ) {
   const { missed, lost } = expectedMisses(scan, counts);
@@ -200,7 +203,15 @@ function Seen(
       </p>
       {before !== undefined && (
         <p class="hint">
-          Scan before: <a href={scanUrl(before.scan_id)}>{scanTitle(before)}</a>
+          Scan before: <a href={scanUrl(before.scan_id)}>{scanTitle(before)}</a>.{" "}
+          {isLinked && storableUuid(before.scan_id) !== null && (
+            <>
+              All differences to it:{" "}
+              <CommandText
+                text={commandFor(context, `diff DATABASE ${before.scan_id} ${scan.scan_id}`)}
+              />
+            </>
+          )}
         </p>
       )}
     </Card>

@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { expectedMisses, lossText } from "../../../src/app/databases/expected_misses.ts";
 
-const SCAN = { kind: "sweep", state: "finished", sampled: false, packet_loss: 0.1, retries: null };
+const COMPLETE = { kind: "sweep", parts: 2, parts_done: 2, sampled: false };
+const SCAN = { ...COMPLETE, packet_loss: 0.1, retries: null };
 const COUNTS = { found: 2079, new: 99, back: 990, changed: 0, missed: 40, lost: 15 };
 
 Deno.test("the expected misses are a share of the known servers, by the loss of all passes", () => {
@@ -13,7 +14,7 @@ Deno.test("the expected misses are a share of the known servers, by the loss of 
 Deno.test("nothing is expected of a scan whose loss or passes are not known", () => {
   for (
     const unknown of [
-      ...[{ packet_loss: null }, { sampled: true }, { state: "interrupted" }, { kind: "lan" }],
+      ...[{ packet_loss: null }, { sampled: true }, { parts_done: 1 }, { kind: "lan" }],
     ]
   ) assertEquals(expectedMisses({ ...SCAN, ...unknown }, COUNTS), {});
 });

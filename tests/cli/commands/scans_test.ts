@@ -34,10 +34,10 @@ const SCAN: StoredScan = {
 Deno.test("a running scan is shown with its share, its ETA and its ranges, and a stale one without an ETA", () => {
   const stale = { ...SCAN, state: "stale", widened: true, sampled: true, ranges: [], excluded: [] };
   assertEquals(scanLines([SCAN, stale], 5000, Infinity).map((line) => line.replace(/ +/g, " ")), [
-    "STARTED (UTC) KIND STATE DONE ETA SENT REPLIES FOUND LOSS RATE RUNS RANGES",
-    "1970-01-01 00:00:00 sweep running 12.5% 00:01:00 1,234 5 4 1.5% 5,000 2 " +
+    "STARTED (UTC) KIND STATE DONE ETA SENT REPLIES FOUND LOSS RATE ID RUNS RANGES",
+    "1970-01-01 00:00:00 sweep running 12.5% 00:01:00 1,234 5 4 1.5% 5,000 x 2 " +
     "10.0.0.0-10.0.0.255, 10.0.2.0, 10.0.4.0 and 1 more, 1 range excluded",
-    "1970-01-01 00:00:00 sweep stale 12.5% 1,234 5 4 1.5% 5,000 2 (widened) (sampled)",
+    "1970-01-01 00:00:00 sweep stale 12.5% 1,234 5 4 1.5% 5,000 x 2 (widened) (sampled)",
   ]);
   assertEquals(scanLines([], 0, 80), ["no scans"]);
   const named = [{ ...SCAN, campaign: "lab" }, { ...SCAN, shard: "2/4" }];

@@ -93,6 +93,13 @@ export const OUTPUT = {
     {
       name: "output",
       short: "o",
+      commands: ["diff"],
+      takes: WRITTEN_FILE,
+      help: "write to a file (.csv .ndjson), and print the counts",
+    },
+    {
+      name: "output",
+      short: "o",
       commands: ["lan"],
       forPrograms: false,
       takes: WRITTEN_FILE,
@@ -272,6 +279,11 @@ export const OUTPUT = {
       takes: EVENT_POSITION,
       help:
         "with --events: show the events after this position, in the order of their transactions",
+    },
+    {
+      name: "json",
+      commands: ["diff"],
+      help: "print one JSON object with the counts, and one per server",
     },
     { name: "json", commands: ["scans"], help: "print one JSON object per scan" },
     {

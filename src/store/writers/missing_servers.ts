@@ -4,16 +4,9 @@
  * @module
  */
 import { type Address, family, parseAddress } from "../../core/address.ts";
-import {
-  type Database,
-  isInList,
-  listValue,
-  type Row,
-  timeParameter,
-  type Value,
-} from "../database/database.ts";
+import { type Database, isInList, listValue, type Row, type Value } from "../database/database.ts";
 import type { EventRow } from "../events/write_events.ts";
-import { hasSets, MEMBER_BITS, noteMembers } from "../members/members.ts";
+import { hasSets, MEMBER_BITS, noteMembers, readMembers } from "../members/members.ts";
 import { writeLimited } from "./scan_events.ts";
 import { addressColumn, addressValue } from "../rows/addresses.ts";
 import { observationValues, writeObservations } from "./observation_rows.ts";
@@ -74,11 +67,12 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
   const numbers = await scanNumbers(database, [scan.scanId]);
   const number = numbers.get(scan.scanId);
   if (number === undefined) return 0; // the identity is not a UUID: the scan has no row
-  const packed = await hasSets(database, number);
+  const packed = await packedServers(database, number);
   let [count, beatAt] = [0, database.now()];
   for (const range of queriedRanges(coverage.ranges)) {
-    for await (const page of readPages(database, range, number, packed ? scan.since : undefined)) {
-      const missing = page.filter(({ address, port, protocols }) =>
+    for await (const page of readPages(database, range, number)) {
+      const missing = page.filter(({ id, address, port, protocols }) =>
+        !packed.has(Number(id)) &&
         coverage.includes(
           parseAddress(String(address))!,
           Number(port),
@@ -98,6 +92,16 @@ export async function markMissing(database: Database, scan: FinishedScan): Promi
     }
   }
   return count;
+}
+
+/** The servers that a scan found or missed when it ended before: a program may repeat the end. */
+async function packedServers(database: Database, scan: number): Promise<ReadonlySet<number>> {
+  if (!await hasSets(database, scan)) return new Set();
+  const [found, missed] = [
+    await readMembers(database, scan, "found"),
+    await readMembers(database, scan, "missed"),
+  ];
+  return new Set([...found, ...missed]);
 }
 
 /**
@@ -120,8 +124,8 @@ interface MissingServer extends UnansweredServer {
 }
 
 /**
- * Notes which servers the scan missed, and counts a failure for each that was not probed since the scan
- * began. Returns the number of failures.
+ * Notes which servers the scan missed, and counts a failure for each that did not reply to another program
+ * since the scan began. Returns the number of failures.
  */
 async function markRows(
   database: Database,
@@ -130,7 +134,7 @@ async function markRows(
   candidates: readonly Row[],
   attempt: number,
 ): Promise<number> {
-  const missing = await readMissing(database, scan, candidates, attempt);
+  const missing = await readMissing(database, scan, number, candidates, attempt);
   await writeUnanswered(database, missing);
   const offline = missing.filter(({ online, wasOnline }) => online !== wasOnline);
   await markChanged(database, offline.map(({ id }) => id));
@@ -162,24 +166,29 @@ async function markRows(
   return missing.length;
 }
 
-/** Reads the states of servers in the order of their ids, without those that were probed meanwhile. */
+/**
+ * Reads the states of servers in the order of their ids, without those that replied meanwhile, and those
+ * that the scan has counted before: its end may be repeated.
+ */
 async function readMissing(
   database: Database,
   { at: endedAt, since, downAfter }: FinishedScan,
+  number: number,
   candidates: readonly Row[],
   attempt: number,
 ): Promise<MissingServer[]> {
   const [at, until] = [endedAt, since - 1].map((time) => time + database.clockOffsetMs);
   const rows = await database.rows(
-    `select t.server, t.online, t.missed_scans, t.probed_at, t.replied_at, ${
+    `select t.server, t.online, t.missed_scans, t.replied_at, ${
       versionOf(database)
     } as version from server_state t where ${isInList(database, "t.server", "integer")} ` +
+      "and not exists (select 1 from scan_servers e where e.scan = ? and e.server = t.server " +
+      `and e.what & ${MEMBER_BITS.missed} <> 0) ` +
       `order by t.server${attempt > 1 ? " for update" : ""}`,
-    [listValue(database, candidates.map(({ id }) => Number(id)))],
+    [listValue(database, candidates.map(({ id }) => Number(id))), number],
   );
   return rows.flatMap((row) => {
-    const probedAt = Number(row.probed_at);
-    if (probedAt > until && probedAt <= database.now()) return [];
+    if (Number(row.replied_at) > until && Number(row.replied_at) <= database.now()) return [];
     const [wasOnline, missedScans] = [row.online === 1, Number(row.missed_scans) + 1];
     const online = wasOnline && missedScans < downAfter;
     const repliedAt = row.replied_at === null ? null : Number(row.replied_at);
@@ -190,24 +199,18 @@ async function readMissing(
 
 /**
  * Reads missing servers of a range page by page. Each page starts after the last row of the page before.
- *
- * @param since If the scan's servers are packed already: when it began, Unix milliseconds. Servers that
- * were probed since are left out.
  */
 async function* readPages(
   database: Database,
   { start, end }: Coverage["ranges"][number],
   scan: number,
-  since: number | undefined,
 ): AsyncIterable<readonly Row[]> {
   const column = addressColumn(database);
   const isPostgres = database.engine === "postgres";
   const [at, id] = [isPostgres ? "?::inet" : "?", isPostgres ? "?::integer" : "?"];
-  const [time, now] = [timeParameter(database), timeParameter(database)];
   const sql = `select s.id, s.address, s.port, s.protocols, s.${column} as first_key ` +
     "from servers s join server_state t on t.server = s.id " +
     `where (s.${column}, s.id) > (${at}, ${id}) and s.${column} <= ${at} ` +
-    (since === undefined ? "" : `and (t.probed_at < ${time} or t.probed_at > ${now}) `) +
     "and not exists " +
     "(select 1 from scan_servers e join servers o on o.id = e.server where e.scan = ? " +
     `and e.what % 2 = 1 and o.${column} = s.${column} and o.port = s.port) ` +
@@ -216,8 +219,7 @@ async function* readPages(
   let cursor: Value[] = [addressValue(database, start), 0];
   for (;;) {
     const bounds = [...cursor, addressValue(database, last)];
-    const times = since === undefined ? [] : [since + database.clockOffsetMs, database.now()];
-    const page = await database.rows(sql, [...bounds, ...times, scan]);
+    const page = await database.rows(sql, [...bounds, scan]);
     if (page.length === 0) return;
     yield page;
     const { first_key: key, id: lastId } = page[page.length - 1];

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import { type Database, isInList, listValue } from "../database/database.ts";
+import { type Database, isInList, listValue, type Value } from "../database/database.ts";
 import { type EventRow, writeEvents } from "../events/write_events.ts";
-import { countMembers, type MemberCounts } from "../members/members.ts";
+import { countMembers, MEMBER_KINDS, type MemberCounts } from "../members/members.ts";
 import { newEventId } from "../rows/uuid.ts";
 import { storableJson } from "../rows/stored_values.ts";
 import { eventData } from "./server_events.ts";
@@ -97,13 +97,23 @@ export async function writeMemberCounts(
   at: number,
 ): Promise<MemberCounts> {
   const counts = await countMembers(database, scan);
+  const [{ told, members }] = await database.rows(
+    "select told, members from scans where id = ?",
+    [scan],
+  );
   await database.run("update scans set members = ? where id = ?", [storableJson(counts), scan]);
-  const [{ told }] = await database.rows("select told from scans where id = ?", [scan]);
   const { new: fresh, back, lost } = counts;
-  if (fresh + back + lost > Number(told)) {
+  if (fresh + back + lost > Number(told) && !isEqualTo(counts, members)) {
     await writeSummary(database, { new: fresh, back, lost, told: Number(told) }, scan, at);
   }
   return counts;
+}
+
+/** Whether a scan had the same numbers when it ended before: a program may repeat the end. */
+function isEqualTo(counts: MemberCounts, members: Value): boolean {
+  if (members === null) return false;
+  const before = JSON.parse(String(members));
+  return MEMBER_KINDS.every((kind) => before[kind] === counts[kind]);
 }
 
 /** Numbers of servers of a scan or an import that are new, back or lost. */

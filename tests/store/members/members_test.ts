@@ -15,9 +15,11 @@ import { beginCampaignScan, writeCampaignBatch } from "../../../src/store/parts/
 import { finishScan } from "../../../src/store/parts/finish_scan.ts";
 import { removeServers, writeTombstones } from "../../../src/store/forget/forget_servers.ts";
 import { writeImportedRecords } from "../../../src/store/writers/import_writer.ts";
+import { identityOf } from "../../../src/store/rows/identity.ts";
 import { writeImportSummary } from "../../../src/store/writers/scan_events.ts";
 import { type ScanEndRow, Store } from "../../../src/store/store.ts";
 import { all, onEngines } from "../databases.ts";
+import { writePolled } from "../polls.ts";
 import { forgettable, record, scanId } from "../records.ts";
 
 const HOUR = 3_600_000;
@@ -177,6 +179,28 @@ onEngines(
     assertEquals(await all(db, "select sum(missed_scans) as n from server_state"), [{ n: 0 }]);
   },
 );
+
+onEngines("a scan counts a server that a watch polled in vain meanwhile", async (db) => {
+  await scan(db, 1, [1, 2]);
+  const identity = identityOf(record(2))!;
+  await writePolled(db, [{ identity, at: 2.5 * HOUR }]);
+  await scan(db, 2, [1]);
+  assertEquals(await members(db, 2), { found: [1], missed: [2], lost: [2] });
+  assertEquals(await events(db, 2), ["lost 2"]);
+  assertEquals(await all(db, "select sum(missed_scans) as n from server_state"), [{ n: 1 }]);
+});
+
+onEngines("the end of a scan that is written twice counts each server once", async (db) => {
+  await scan(db, 1, [1, 2, 3]);
+  await scan(db, 1, [1, 2, 3]);
+  await scan(db, 2, [1], { state: "interrupted" }); // killed before its state was finished
+  await scan(db, 2, [1]);
+  await scan(db, 2, [1]); // killed before its checkpoint was removed
+  assertEquals(await members(db, 2), { found: [1], missed: [2, 3], lost: [2, 3] });
+  assertEquals(await events(db, 2), ["lost 2", "lost 3"]);
+  assertEquals(await all(db, "select sum(missed_scans) as n from server_state"), [{ n: 2 }]);
+  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, told: 0 }]);
+});
 
 onEngines("a resumed scan, and rows that come late, add to what the scan saw", async (db) => {
   await scan(db, 1, [1, 2, 3]);

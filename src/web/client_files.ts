@@ -9,6 +9,7 @@ import { nodeModule } from "../core/node_modules.ts";
 import mark from "./style/mark.svg" with { type: "text" };
 import style from "./style/style.css" with { type: "text" };
 import chart_data from "./browser/chart_data.ts" with { type: "text" };
+import chart_texts from "./browser/chart_texts.ts" with { type: "text" };
 import charts from "./browser/charts.ts" with { type: "text" };
 import counters from "./browser/counters.ts" with { type: "text" };
 import follow from "./browser/follow.ts" with { type: "text" };
@@ -29,7 +30,19 @@ export interface ClientFile {
 
 /** The modules for browsers as TypeScript, by name. */
 const MODULES: Readonly<Record<string, string>> = {
-  ...{ chart_data, charts, counters, follow, fresh_fragments, hilbert, live, map, map_scale, page },
+  ...{
+    chart_data,
+    chart_texts,
+    charts,
+    counters,
+    follow,
+    fresh_fragments,
+    hilbert,
+    live,
+    map,
+    map_scale,
+    page,
+  },
 };
 
 /** Builds the files. Modules lose their types, and import one another and uPlot as `.js`. */
@@ -62,7 +75,7 @@ export function styleSheet(): string {
 
 /** The script that draws charts, as one script without imports. */
 export function chartScript(): string {
-  const own = [chart_data, charts].map((text) =>
+  const own = [chart_data, chart_texts, charts].map((text) =>
     withoutTypes(text).replace(/^import [^;]*;$/gm, "").replace(/^export /gm, "")
   );
   return [uplot, ...own].join("\n");

@@ -157,6 +157,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
     },
     history: (_, from, to) =>
       Promise.resolve({ from, to, step: 0, points: [], unwatched: [], peak: null }),
+    observedSince: () => Promise.resolve(null),
     icon: (hash) =>
       Promise.resolve(hash === ICON ? new Uint8Array([0x89, 0x50, 0x4e, 0x47]) : undefined),
     map: ({ square = { address: 0, prefix: 0 } }) =>

@@ -12,7 +12,7 @@ import { type DashboardData, type DashboardFilters, DataError } from "../queries
 import { jsonContent } from "./answer.ts";
 import { breakdownPage } from "../pages/breakdown_page.tsx";
 import { comparePage, MAX_COMPARED } from "../pages/compare_page.tsx";
-import { comparedServers } from "./compared_servers.ts";
+import { comparedServers, pagePeriod } from "./compared_servers.ts";
 import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
 import { EVENT_PERIODS, type EventPeriod } from "../events/events_url.ts";
 import { eventsPage } from "../pages/events_page.tsx";
@@ -122,7 +122,7 @@ const DATA_ROUTES: readonly Route[] = [
     },
     page: {
       async more({ id, from, to }, { data, now }) {
-        const period = periodOf(from, to, now);
+        const period = await pagePeriod(data, [id], { from, to }, now);
         return { history: await data.history(id, period.from, period.to) };
       },
       html: serverPage,
@@ -144,7 +144,7 @@ const DATA_ROUTES: readonly Route[] = [
         const message = `Cannot use server: it has ${wanted.length} values`;
         throw new ParameterError(message, `at most ${MAX_COMPARED} servers`);
       }
-      return await comparedServers(data, wanted, periodOf(from, to, now));
+      return await comparedServers(data, wanted, { from, to }, now);
     },
     page: { html: comparePage },
   }),

@@ -15,6 +15,8 @@ export interface Series {
    * each time; or the least and the greatest value of a time, between which a box is drawn.
    */
   readonly shape: "line" | "area" | "dash" | "least" | "greatest";
+  /** Whether the scale of values is that of the other series. Default: no. */
+  readonly isOutOfScale?: boolean;
 }
 
 /** A period of a chart with its own ground. */
@@ -134,4 +136,15 @@ function mean([at, end, ...a]: Piece, [start, until, ...b]: Piece): Piece {
       return (value * first + other * second) / (first + second);
     }),
   ];
+}
+
+/** The times that a fragment of a URL enlarges: `#zoom=FROM-TO`; `undefined`: none. */
+export function zoomIn(fragment: string): readonly [from: number, to: number] | undefined {
+  const [, from, to] = /^#zoom=(\d{1,16})-(\d{1,16})$/.exec(fragment) ?? [];
+  return from !== undefined && Number(from) < Number(to) ? [Number(from), Number(to)] : undefined;
+}
+
+/** The fragment of a URL with enlarged times. */
+export function zoomFragment(from: number, to: number): string {
+  return `#zoom=${Math.max(0, Math.round(from))}-${Math.max(0, Math.round(to))}`;
 }

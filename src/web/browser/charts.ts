@@ -10,7 +10,10 @@ import {
   type Piece,
   pieceAt,
   type Series,
+  zoomFragment,
+  zoomIn,
 } from "./chart_data.ts";
+import { clockText, dayFormat, shortNumber, timeLabel, valueText } from "./chart_texts.ts";
 
 /** Height of a chart, CSS pixels. */
 const CHART_HEIGHT = 212;
@@ -24,31 +27,8 @@ const HATCH_STEP = 7;
 const FAST_STEPS = 10;
 /** Maximum number of pieces of a chart that grows. */
 const MAX_PIECES = 600;
-const DAY_MS = 86_400_000;
 const COUNT_STEPS = Array.from({ length: 13 }, (_, i) => [1, 2, 5].map((one) => one * 10 ** i))
   .flat();
-
-const shortNumber = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
-const longNumber = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
-/** The day of a time, and its month and year. */
-const dayFormat = new Intl.DateTimeFormat("en-GB", {
-  ...{ day: "numeric", month: "short", timeZone: "UTC" },
-});
-const monthFormat = new Intl.DateTimeFormat("en-GB", {
-  ...{ month: "short", year: "numeric", timeZone: "UTC" },
-});
-
-/** The time of a day in UTC, with its seconds if the marked times differ by seconds. */
-function clockText(at: number, stepMs = 60_000): string {
-  return new Date(at).toISOString().slice(11, stepMs < 60_000 ? 19 : 16);
-}
-
-/** The text of a marked time. */
-function timeLabel(at: number, stepMs: number): string {
-  if (stepMs >= 364 * DAY_MS) return String(new Date(at).getUTCFullYear());
-  if (stepMs >= 27 * DAY_MS) return monthFormat.format(at);
-  return at % DAY_MS === 0 ? dayFormat.format(at) : clockText(at, stepMs);
-}
 
 /** A chart. Colours are those of the style, also after a change of the colour scheme. */
 export class TimeChart {
@@ -109,6 +89,7 @@ export class TimeChart {
         y: false,
         points: { show: false },
         drag: { x: true, y: false, dist: 5 },
+        sync: { key: "page", setSeries: false, filters: { pub: isMove, sub: isMove } },
       },
       scales: { x: { time: true }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.06 : 1] } },
       series: [{}, ...series.map((one) => this.#seriesOptions(one))],
@@ -130,15 +111,16 @@ export class TimeChart {
       hooks: {
         drawClear: [() => this.#drawGround()],
         setCursor: [() => this.#showValues()],
-        setScale: [(_, name) => name === "x" && this.#offerReset()],
+        setScale: [(_, name) => name === "x" && this.#onZoom()],
       },
     };
   }
 
-  #seriesOptions({ color, shape }: Series): uPlot.Series {
+  #seriesOptions({ color, shape, isOutOfScale = false }: Series): uPlot.Series {
     const stroke = () => this.#color(`s${color}`);
     const isLine = shape === "line" || shape === "area";
     return {
+      auto: !isOutOfScale,
       stroke,
       width: 1.75,
       paths: isLine ? undefined : () => null,
@@ -220,8 +202,27 @@ export class TimeChart {
     return min !== undefined && (min !== times[0] || max !== times.at(-1));
   }
 
-  #offerReset(): void {
-    this.#figure.querySelector<HTMLElement>("[data-reset]")!.hidden = !this.#isZoomed();
+  /** Offers to show all again, shows the same times in the other charts of the page, and in its URL. */
+  #onZoom(): void {
+    const isZoomed = this.#isZoomed();
+    this.#figure.querySelector<HTMLElement>("[data-reset]")!.hidden = !isZoomed;
+    const { min, max } = this.#uplot.scales.x;
+    if (min === undefined || max === undefined) return;
+    shareZoom(this, isZoomed ? [min, max] : undefined);
+  }
+
+  /** Shows some times, as far as the chart has them; all of them without times. */
+  zoom(times: readonly [from: number, to: number] | undefined): void {
+    const [first, last] = [this.#columns.times[0], this.#columns.times.at(-1)!];
+    const [min, max] = [Math.max(first, times?.[0] ?? first), Math.min(last, times?.[1] ?? last)];
+    const { x } = this.#uplot.scales;
+    const isShown = x.min === min && x.max === max;
+    if (!isShown && min < max) this.#uplot.setScale("x", { min, max });
+  }
+
+  /** The ends of the time axis. */
+  get bounds(): string {
+    return `${this.#data.from}-${this.#data.to}`;
   }
 
   /** Shows all of the period again. */
@@ -316,7 +317,7 @@ export class TimeChart {
     const shown = piece !== undefined && piece[0] === piece[1] ? piece[0] : time;
     const texts = this.#data.series.map((_, i) => {
       const value = values[i] ?? null;
-      return value === null ? "–" : this.#valueText(value);
+      return value === null ? "–" : valueText(value, this.#data.areCounts);
     });
     const isKnown = values.some((value) => value !== null);
     const state = isKnown && band?.kind !== "partly" && band?.kind !== "half"
@@ -325,11 +326,6 @@ export class TimeChart {
     readout.textContent = `${dayFormat.format(shown)} ${this.#clockAt(shown)} UTC${state}`;
     elements.forEach((element, i) => element.textContent = texts[i]);
     this.#announce(isKnown ? texts : []);
-  }
-
-  /** A value as text: large counts have no decimals. */
-  #valueText(value: number): string {
-    return longNumber.format(this.#data.areCounts && value >= 10 ? Math.round(value) : value);
   }
 
   /** The clock time, with seconds if a pixel is less than a minute. */
@@ -353,10 +349,35 @@ function stateText(band: Band | undefined): string {
   return band === undefined ? "no value" : bandText(band);
 }
 
+/** Whether an event of one chart moves the cursors of the others. */
+function isMove(type: string): boolean {
+  return type === "mousemove" || type === "mouseleave";
+}
+
+/** Shows times in all charts with the same time axis, and in the URL. */
+function shareZoom(
+  source: TimeChart,
+  times: readonly [from: number, to: number] | undefined,
+): void {
+  for (const chart of charts.values()) {
+    if (chart !== source && chart.bounds === source.bounds) chart.zoom(times);
+  }
+  const fragment = times === undefined ? "" : zoomFragment(...times);
+  // The script of a report must not change the URL of its file.
+  if (location.protocol === "file:") return;
+  if (fragment === "" && zoomIn(location.hash) === undefined) return;
+  history.replaceState(null, "", `${location.pathname}${location.search}${fragment}`);
+}
+
 /** The charts of the page, by their figures. */
 const charts = new Map<Element, TimeChart>();
+const zoomed = zoomIn(location.hash);
 for (const figure of document.querySelectorAll<HTMLElement>("[data-chart]")) {
   if (figure.querySelector("[data-plot]") !== null) charts.set(figure, new TimeChart(figure));
+}
+
+if (zoomed !== undefined) {
+  for (const chart of charts.values()) chart.zoom(zoomed);
 }
 
 /** The chart in an element of the page, if it has one. */

@@ -1,39 +1,21 @@
-/** What all pages have: times of the browser's time zone, addresses that are copied by a click, a search. */
+/** What all pages have: tooltips of times, addresses that are copied by a click, a search. */
 
-/** A time of the browser's time zone to the second: `2026-01-31 23:59:59`. */
-function localText(at: Date): string {
-  return at.toLocaleString("sv-SE");
-}
-
-/** Shows times in the browser's time zone, with UTC as a tooltip. Ages stay, with both as a tooltip. */
-function showLocalTimes(): void {
+/** Adds tooltips with times of the browser's time zone, and its name. The text stays in UTC. */
+function addLocalTimes(): void {
+  const local = new Intl.DateTimeFormat("sv-SE", {
+    ...{ dateStyle: "short", timeStyle: "long" },
+  });
   for (const time of document.querySelectorAll("time")) {
     const at = new Date(time.dateTime);
-    const [local, utc] = [localText(at), `${at.toISOString().slice(0, 19).replace("T", " ")} UTC`];
-    const isAge = "age" in time.dataset;
-    time.title = isAge ? `${local} (${utc})` : utc;
-    if (!isAge) time.textContent = local;
-  }
-}
-
-/** Lets the fields of times, which are sent in UTC, show the browser's time zone. */
-function useLocalFields(): void {
-  for (const field of document.querySelectorAll<HTMLInputElement>("input[type=datetime-local]")) {
-    const at = new Date(`${field.value}Z`);
-    if (field.value !== "") field.value = localText(at).slice(0, 16).replace(" ", "T");
-    const zone = field.parentElement?.querySelector("small");
-    if (zone) zone.textContent = "";
-    field.form?.addEventListener("formdata", ({ formData }) => {
-      if (field.value === "") return;
-      formData.set(field.name, new Date(field.value).toISOString().slice(0, 16));
-    });
+    const utc = `${at.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+    time.title = `${utc}, ${local.format(at)}`;
   }
 }
 
 /** Shows what needs this script, also in parts of the page that were replaced. */
 function prepare(): void {
   for (const button of document.querySelectorAll<HTMLElement>(".copy")) button.hidden = false;
-  showLocalTimes();
+  addLocalTimes();
 }
 
 /** Copies the address that was clicked, or whose button was. */
@@ -74,7 +56,6 @@ function focusSearch(event: KeyboardEvent): void {
 }
 
 prepare();
-useLocalFields();
 document.addEventListener("keydown", focusSearch);
 document.addEventListener("fragments", prepare);
 document.addEventListener("click", (event) => void copy(event));

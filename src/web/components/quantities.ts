@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { DURATION_UNITS, withCommas } from "../../core/quantities.ts";
+import { DAY_MS, DURATION_UNITS, withCommas } from "../../core/quantities.ts";
 
 export { durationText } from "../../core/quantities.ts";
 
@@ -69,4 +69,10 @@ export function latencyText(ms: number | null): string {
   if (ms === null) return UNKNOWN_TEXT;
   if (ms >= 1000) return `${Number((ms / 1000).toFixed(1))} s`;
   return `${Number(ms.toFixed(ms < 10 ? 1 : 0))} ms`;
+}
+
+/** A time in UTC: `17:13` of today, `11-28 17:13` of another day. */
+export function momentText(at: number, now: number): string {
+  const [day, time] = new Date(at).toISOString().slice(5, 16).split("T");
+  return Math.floor(at / DAY_MS) === Math.floor(now / DAY_MS) ? time : `${day} ${time}`;
 }

@@ -9,30 +9,22 @@ import { versionsWith } from "../../classify/game_versions.ts";
 import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
 import type { Facts, FactValue, Plugin } from "../../core/record.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
+import { MODS_FACTS } from "../../protocols/declared_facts.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import type { StoredReply } from "../queries/dashboard_data.ts";
 import type { ListedServer } from "../queries/schemas.ts";
 import { Card } from "./blocks.tsx";
 import { hexLines } from "./hex_lines.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";
-import { countText, latencyText } from "./quantities.ts";
-import { safeText, Stranger, Time } from "./texts.tsx";
+import { ageText, countText, latencyText } from "./quantities.ts";
+import { CONFIDENCES } from "./server_cells.tsx";
+import { MotdText, safeText, Stranger, Time, wordsOf } from "./texts.tsx";
 
 /** Columns that have a part of the page of their own. */
-const ELSEWHERE = [
-  "players",
-  "plugins",
-  "flags",
-  "extras",
-  "host",
-  "port",
-  "motd_plain",
-  "uptime_30d",
-  "notes",
-];
+const ELSEWHERE = ["players", "plugins", "flags", "extras", "notes"];
 const TIMES = ["seen_at", "first_seen", "probed_at", "changed_at", "players_at"];
 
-/** All columns of a server that have a value, with their meanings as tooltips. */
+/** All columns of a server that have a value, with their meanings as tooltips, folded. */
 export function ServerColumns({ server, hasGeoip }: { server: ListedServer; hasGeoip: boolean }) {
   const fields: readonly { name: string; meaning: string }[] = [
     ...STORED_FIELDS,
@@ -43,27 +35,133 @@ export function ServerColumns({ server, hasGeoip }: { server: ListedServer; hasG
     !ELSEWHERE.includes(name) && columns[name] !== null && columns[name] !== undefined
   );
   return (
-    <dl class="facts">
-      {known.map(({ name, meaning }) => (
-        <>
-          <dt title={meaning}>{name.replaceAll("_", " ")}</dt>
-          <dd>{columnValue(name, columns[name], server)}</dd>
-        </>
-      ))}
-    </dl>
+    <details class="card">
+      <summary>All columns</summary>
+      <dl class="facts">
+        {known.map(({ name, meaning }) => (
+          <>
+            <dt title={meaning}>
+              <code>{name}</code>
+            </dt>
+            <dd>{columnValue(name, columns[name])}</dd>
+          </>
+        ))}
+      </dl>
+    </details>
   );
 }
 
-function columnValue(name: string, value: unknown, { edition }: ListedServer): Child {
+function columnValue(name: string, value: unknown): Child {
   if (TIMES.includes(name)) return <Time at={Number(value)} />;
-  if (name === "latency_ms") return latencyText(Number(value));
-  if (name === "protocol_version") return protocolText(edition, Number(value));
+  if (name === "motd") return <MotdText motd={String(value)} />;
   if (name === "scan_id") {
     return <a href={acceptedUrl(scanUrl(String(value)))}>{safeText(String(value), 40)}</a>;
   }
-  if (Array.isArray(value)) return <Stranger text={value.join(", ")} />;
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  return <Stranger text={String(value)} longest={1000} />;
+  return <Stranger text={wordsOf(value)} longest={1000} />;
+}
+
+/** A name of a fact, and its value; null: unknown, which leaves it out. */
+type Fact = readonly [title: string, value: Child | null];
+
+/** What the groups of facts of a server need. */
+interface FactsProps {
+  readonly server: ListedServer;
+  /** Since when the server is online or offline; null: unknown. */
+  readonly stateSince: number | null;
+  readonly now: number;
+  readonly hasGeoip: boolean;
+}
+
+/** Facts of a server in groups: the game, the network, times. */
+export function ServerFacts(props: FactsProps) {
+  const groups = [
+    ["Game", gameFacts(props)],
+    ["Network", networkFacts(props)],
+    ["Times", timeFacts(props)],
+  ] as const;
+  return (
+    <>
+      {groups.map(([title, facts]) => (
+        <Card title={title}>
+          <dl class="facts">
+            {facts.filter(([, value]) => value !== null).map(([name, value]) => (
+              <>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </>
+            ))}
+          </dl>
+        </Card>
+      ))}
+    </>
+  );
+}
+
+function textFact(value: string | null): Child | null {
+  return value === null || value === "" ? null : <Stranger text={value} longest={100} />;
+}
+
+function countFact(value: number | null, unit = ""): Child | null {
+  return value === null ? null : `${countText(value)}${unit}`;
+}
+
+function gameFacts({ server }: FactsProps): Fact[] {
+  const { edition, software, software_confidence: confidence, protocol_version: number } = server;
+  const meaning = confidence === null ? undefined : CONFIDENCES[confidence];
+  return [
+    ["Edition", textFact(edition)],
+    [
+      "Software",
+      software === null ? null : (
+        <>
+          <Stranger text={software} longest={100} />
+          {meaning !== undefined && <small>{` ${meaning}`}</small>}
+        </>
+      ),
+    ],
+    ["Version", textFact(server.version)],
+    ["Protocol version", number === null ? null : protocolText(edition, number)],
+    ["Game mode", textFact(server.gamemode)],
+    ["Map", textFact(server.map)],
+    ["Slots", countFact(server.players_max)],
+    ["Proxy", textFact(server.proxy)],
+  ];
+}
+
+function networkFacts({ server, hasGeoip }: FactsProps): Fact[] {
+  const { host, port, latency_ms: latency, joinable } = server;
+  return [
+    ["Address", textFact(`${host.includes(":") ? `[${host}]` : host}:${port}`)],
+    ["Requested as", textFact(server.requested_as)],
+    ["Protocols", textFact(server.protocols.join(", "))],
+    ["Latency", latency === null ? null : latencyText(latency)],
+    ["MTU", countFact(server.mtu, " bytes")],
+    ["Accepts connections", joinable === null ? null : joinable ? "yes" : "no"],
+    ["Country", hasGeoip ? textFact(server.country) : null],
+    ["Operator", hasGeoip ? textFact(server.operator) : null],
+  ];
+}
+
+function timeFacts({ server, stateSince, now }: FactsProps): Fact[] {
+  const { online, missed_scans: missed, scan_id: scan } = server;
+  const timeFact = (at: number | null) =>
+    at === null ? null : (
+      <>
+        <Time at={at} /> <small>{ageText(at, now)}</small>
+      </>
+    );
+  return [
+    [online ? "Online since" : "Offline since", timeFact(stateSince)],
+    ["Last reply", server.protocol === "" ? "never" : timeFact(server.seen_at)],
+    ["Last probe", timeFact(server.probed_at)],
+    ["Missed scans", missed === 0 ? null : countFact(missed)],
+    ["First found", timeFact(server.first_seen)],
+    ["Last change", timeFact(server.changed_at)],
+    [
+      "Found by",
+      scan === null ? null : <a href={acceptedUrl(scanUrl(scan))}>its last scan or watch</a>,
+    ],
+  ];
 }
 
 /** A protocol number, and the versions that have it. */
@@ -93,11 +191,13 @@ export function Flags({ flags }: { flags: readonly string[] }) {
 /** Maximum number of plugins, and of facts of a protocol, on a page. */
 const MAX_ITEMS = 300;
 
-/** The plugins that a server publishes. */
-export function Plugins({ plugins }: { plugins: readonly Plugin[] | null }) {
+/** The plugins or mods that a server publishes. */
+export function Plugins(
+  { title, plugins }: { title: string; plugins: readonly Plugin[] | null },
+) {
   if (plugins === null || plugins.length === 0) return null;
   return (
-    <Card title={`Plugins (${countText(plugins.length)})`}>
+    <Card title={`${title} (${countText(plugins.length)})`}>
       <ul class="names">
         {plugins.slice(0, MAX_ITEMS).map(({ name, version }) => (
           <li>
@@ -110,14 +210,26 @@ export function Plugins({ plugins }: { plugins: readonly Plugin[] | null }) {
   );
 }
 
-/** The facts of each protocol that have no column. */
+/** The mods that a server publishes by name. */
+export function modsOf({ extras }: Pick<ListedServer, "extras">): readonly Plugin[] {
+  const mods = extras?.[MODS_FACTS.protocol]?.[MODS_FACTS.names];
+  if (typeof mods !== "object" || mods === null || Array.isArray(mods)) return [];
+  return Object.entries(mods).map(([name, version]) => ({
+    name,
+    version: typeof version === "string" ? version : null,
+  }));
+}
+
+/** The facts of each protocol that have no column. Mods have a list of their own. */
 export function FactsByProtocol({ extras }: { extras: Readonly<Record<string, Facts>> | null }) {
   return (
     <>
       {Object.entries(extras ?? {}).slice(0, 20).map(([protocol, facts]) => (
         <Card title={<>Facts by {safeText(protocol, 30)}</>}>
           <dl class="facts">
-            {Object.entries(facts).slice(0, MAX_ITEMS).map(([name, value]) => (
+            {Object.entries(facts).filter(([name]) =>
+              protocol !== MODS_FACTS.protocol || name !== MODS_FACTS.names
+            ).slice(0, MAX_ITEMS).map(([name, value]) => (
               <>
                 <dt>{safeText(name, 80)}</dt>
                 <dd>{factValue(value)}</dd>
@@ -131,11 +243,7 @@ export function FactsByProtocol({ extras }: { extras: Readonly<Record<string, Fa
 }
 
 function factValue(value: FactValue): Child {
-  if (value === null) return <Stranger text={null} />;
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "object") return <Stranger text={String(value)} longest={600} />;
-  const isTexts = Array.isArray(value) && value.every((one) => typeof one === "string");
-  return <Stranger text={isTexts ? value.join(", ") : JSON.stringify(value)} longest={600} />;
+  return <Stranger text={value === null ? null : wordsOf(value)} longest={600} />;
 }
 
 /** Number of bytes of a reply that a page shows. */

@@ -10,15 +10,16 @@ import type { Band } from "../browser/chart_data.ts";
 import { Chart, type ChartProperties } from "../charts/chart.tsx";
 import type { History } from "../queries/dashboard_data.ts";
 import { compareUrl, serverUrl, urlOf } from "./links.ts";
-import { timeText } from "./quantities.ts";
+import { countText, timeText } from "./quantities.ts";
 import { Card, Tabs } from "./blocks.tsx";
 
 /** The periods that have a link. */
 const PERIODS: readonly (readonly [name: string, length: number])[] = [
-  ["Day", DAY_MS],
-  ["Week", 7 * DAY_MS],
-  ["Month", 30 * DAY_MS],
-  ["Year", 365 * DAY_MS],
+  ["1 h", HOUR_MS],
+  ["24 h", DAY_MS],
+  ["7 d", 7 * DAY_MS],
+  ["30 d", 30 * DAY_MS],
+  ["1 y", 365 * DAY_MS],
 ];
 
 /** A card with the charts of a period, and links to other periods. */
@@ -34,7 +35,7 @@ export function PeriodCard(
 ) {
   const length = to - from;
   const periodUrl = (from: number, to: number) => urlOf(path, {}, { from, to });
-  const isRecent = now - to < 2 * HOUR_MS;
+  const isRecent = now - to < Math.min(2 * HOUR_MS, length / 2);
   const later = Math.min(to, now - length);
   const tabs = PERIODS.map(([name, one]) => ({
     name,
@@ -74,10 +75,17 @@ export function HistoryCharts(
   );
 }
 
+/** The slots are no part of the scale: most servers have far more of them than players. */
 function playersChart(history: History): ChartProperties {
   const { points, step } = history;
+  const slotCounts = [...new Set(points.flatMap(({ slots }) => slots ?? []))];
   const [slots, most, players] = [
-    { name: "slots", color: 7, shape: "line" },
+    {
+      name: slotCounts.length === 1 ? `slots (${countText(slotCounts[0])})` : "slots",
+      color: 7,
+      shape: "line",
+      isOutOfScale: true,
+    },
     { name: "most players", color: 1, shape: "line" },
     { name: step > 0 ? "mean while online" : "players", color: 0, shape: "area" },
   ] as const;

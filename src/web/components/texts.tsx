@@ -7,7 +7,7 @@
 import { raw } from "npm:hono@4.13.19/html";
 import { formatHtml, formatPlain, parseFormatted, type TextRun } from "../../core/formatted/mod.ts";
 import { cutText, harmlessText, tidyText } from "../../core/text.ts";
-import { ageText, timeText, UNKNOWN_TEXT } from "./quantities.ts";
+import { ageText, momentText, timeText, UNKNOWN_TEXT } from "./quantities.ts";
 
 /** Maximum length of a text on a page, UTF-16 units. Columns of records may be longer. */
 const LONGEST = 300;
@@ -63,17 +63,22 @@ export function Name(
   return runs === undefined ? <Stranger text={label ?? key} /> : raw(formatHtml(runs));
 }
 
-/** The age of a time, with the time itself as a tooltip; by `page.js` also in the local time zone. */
+/** The age of a time, with the time itself as a tooltip; by `page.js` also in the browser's time zone. */
 export function Age({ at, now }: { at: number | null; now: number }) {
   if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN_TEXT}</span>;
   const iso = new Date(at).toISOString();
   return <time datetime={iso} title={`${timeText(at)} UTC`} data-age>{ageText(at, now)}</time>;
 }
 
-/** A date and time in UTC, which `page.js` replaces by the local one. */
-export function Time({ at }: { at: number | null }) {
+/**
+ * A date and time in UTC, with that of the browser's time zone as a tooltip by `page.js`.
+ *
+ * @param now With it, the time is short: to the minute, and without the date if that is today.
+ */
+export function Time({ at, now }: { at: number | null; now?: number }) {
   if (at === null || timeText(at) === "") return <span class="none">{UNKNOWN_TEXT}</span>;
-  return <time datetime={new Date(at).toISOString()}>{`${timeText(at)} UTC`}</time>;
+  const text = now === undefined ? timeText(at) : momentText(at, now);
+  return <time datetime={new Date(at).toISOString()}>{`${text} UTC`}</time>;
 }
 
 /** The attribution of a file of `--geoip`. An address of a web site in it is a link. */
@@ -85,4 +90,17 @@ export function Attribution({ text }: { text: string }) {
       )}
     </span>
   );
+}
+
+/** A value of any type as words: lists with commas, a plugin as its name and version. */
+export function wordsOf(value: unknown): string {
+  if (value === null || value === undefined) return "unknown";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(wordsOf).join(", ");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "object") return String(value);
+  const { name, version, ...rest } = value as Readonly<Record<string, unknown>>;
+  if (typeof name === "string" && Object.keys(rest).length === 0) {
+    return typeof version === "string" ? `${name} ${version}` : name;
+  }
+  return Object.entries(value).map(([key, one]) => `${key}: ${wordsOf(one)}`).join(", ");
 }

@@ -15,7 +15,7 @@ import {
   type MapCells,
   type MapQuery,
 } from "../queries/dashboard_data.ts";
-import { readHistory } from "./history/read_history.ts";
+import { observedSince, readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
 import { namedServers } from "./named_servers.ts";
 import { countAll, readFinds, readOverview, STALE_SERVER_MS } from "./overview.ts";
@@ -54,6 +54,7 @@ export function dashboardDataOf(
     named: (name) => namedServers(database, name),
     server: (id) => readDetails(database, id, geoipOf, serverIndex),
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
+    observedSince: (ids, since) => observedSince(database, ids, since),
     icon: (hash) => readIcon(database, hash),
     map: async (query) => {
       await searchDatabase(database, serverIndex, query.filters);

@@ -7,10 +7,16 @@
 import type { Child } from "npm:hono@4.13.19/jsx";
 import type { StoredEvent } from "../../store/mod.ts";
 import type { EventGroup } from "../queries/dashboard_data.ts";
-import { IncidentText, momentText, Where } from "./incident_list.tsx";
+import { IncidentText, Where } from "./incident_list.tsx";
 import { serverUrl } from "../components/links.ts";
-import { countText, durationText, percentText, UNKNOWN_TEXT } from "../components/quantities.ts";
-import { Age, MotdText, safeText, visibleName } from "../components/texts.tsx";
+import {
+  countText,
+  durationText,
+  momentText,
+  percentText,
+  UNKNOWN_TEXT,
+} from "../components/quantities.ts";
+import { Age, MotdText, safeText, visibleName, wordsOf } from "../components/texts.tsx";
 
 /** The kinds of events in words, and the classes of their badges. */
 const KINDS: Readonly<Record<string, readonly [title: string, badge: string]>> = {
@@ -273,7 +279,7 @@ function Pair(
 function ListChange(
   { before, now }: { before: readonly unknown[]; now: readonly unknown[] },
 ) {
-  const [old, fresh] = [before, now].map((list) => list.map((one) => plainText(one)));
+  const [old, fresh] = [before, now].map((list) => list.map((one) => wordsOf(one)));
   const removed = old.filter((one) => !fresh.includes(one));
   const added = fresh.filter((one) => !old.includes(one));
   if (removed.length + added.length === 0) return <span>another order</span>;
@@ -293,21 +299,8 @@ function ListChange(
   );
 }
 
-/** A value of any type as words: lists with commas, a plugin as its name and version. */
-function plainText(value: unknown): string {
-  if (value === null || value === undefined) return "unknown";
-  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(plainText).join(", ");
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "object") return String(value);
-  const { name, version, ...rest } = value as Readonly<Record<string, unknown>>;
-  if (typeof name === "string" && Object.keys(rest).length === 0) {
-    return typeof version === "string" ? `${name} ${version}` : name;
-  }
-  return Object.entries(value).map(([key, one]) => `${key}: ${plainText(one)}`).join(", ");
-}
-
 /** A value of any type as text. */
 function valueOf(value: unknown, column?: string): Child {
   if (column === "motd" && typeof value === "string") return <MotdText motd={value} />;
-  return <bdi>{safeText(plainText(value), 160)}</bdi>;
+  return <bdi>{safeText(wordsOf(value), 160)}</bdi>;
 }

@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { DAY_MS, roughDuration } from "../../core/quantities.ts";
+import { roughDuration } from "../../core/quantities.ts";
 import { Sparkline } from "../charts/sparkline.tsx";
 import { Card, Figure } from "../components/blocks.tsx";
 import { serversUrl, serverUrl } from "../components/links.ts";
-import { countText } from "../components/quantities.ts";
+import { countText, momentText } from "../components/quantities.ts";
 import { Age, safeText, visibleName } from "../components/texts.tsx";
 import { CHANGE_KINDS, type Changes, type Incident } from "../queries/dashboard_data.ts";
 import { eventsUrl } from "./events_url.ts";
@@ -161,10 +161,4 @@ export function incidentEvents({ at, until, backAt, network, server }: Incident)
       ? { network: network === null ? undefined : [network] }
       : { server: server.id },
   });
-}
-
-/** A time in UTC: `17:13` of today, `11-28 17:13` of another day. */
-export function momentText(at: number, now: number): string {
-  const [day, time] = new Date(at).toISOString().slice(5, 16).split("T");
-  return Math.floor(at / DAY_MS) === Math.floor(now / DAY_MS) ? time : `${day} ${time}`;
 }

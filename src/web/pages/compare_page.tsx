@@ -129,7 +129,7 @@ function ServerList({ data: { servers, from, to }, now }: { data: ComparePageDat
       <table class="compared">
         <thead>
           <tr>
-            {["Name", "Address", "Players", "Peak", "Latency", "Uptime, 30 days", "Last probe"]
+            {["Name", "Address", "Players", "Peak", "Latency", "Uptime, 30 d + today", "Last probe"]
               .map((title) => <th scope="col">{title}</th>)}
             <th scope="col">
               <span class="spoken">Remove</span>

@@ -4,28 +4,42 @@
  *
  * @module
  */
+import type { Child } from "npm:hono@4.13.19/jsx";
+import { roughDuration } from "../../core/quantities.ts";
 import type { Uptime } from "../../store/mod.ts";
 import type { History, ServerDetails } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { EventList } from "../events/event_list.tsx";
-import { countText, latencyText, timeText } from "../components/quantities.ts";
+import { countText, latencyText, percentText, timeText } from "../components/quantities.ts";
 import { acceptedUrl, serversUrl, serverUrl } from "../components/links.ts";
 import {
   FactsByProtocol,
   Flags,
+  modsOf,
   Plugins,
   RawReplies,
   ServerColumns,
+  ServerFacts,
 } from "../components/server_facts.tsx";
 import {
   Bar,
   ServerAddress,
   ServerIcon,
   StateDot,
+  stateOf,
   uptimeTexts,
 } from "../components/server_cells.tsx";
 import { HistoryCharts } from "../components/server_history.tsx";
-import { Age, Name, nameOf, safeText, Stranger } from "../components/texts.tsx";
+import {
+  Age,
+  MotdText,
+  nameOf,
+  safeText,
+  Stranger,
+  Time,
+  visibleMotd,
+} from "../components/texts.tsx";
 import { Card, CommandText, Empty, Figure } from "../components/blocks.tsx";
 import { htmlDocument } from "./layout.tsx";
 import { commandFor, type PageContext } from "./page_context.ts";
@@ -46,17 +60,21 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
     children: (
       <>
         <Head details={details} now={now} />
-        <Figures details={details} history={history} />
+        <Motd server={server} />
+        <Figures details={details} history={history} now={now} />
         <Card title="Uptime by day">
           <UptimeStrip days={details.days} now={now} />
         </Card>
         <HistoryCharts history={history} id={server.id} now={now} />
-        <div class="grid">
-          <Card title="Status">
-            <ServerColumns server={server} hasGeoip={context.hasGeoip} />
-          </Card>
-          <Published details={details} now={now} />
+        <div class="grid thirds">
+          <ServerFacts
+            server={server}
+            stateSince={stateSince(details)}
+            now={now}
+            hasGeoip={context.hasGeoip}
+          />
         </div>
+        <Published details={details} now={now} />
         <Card
           title="Events"
           aside={events.length > 0 && <a href={`/events?server=${server.id}`}>All events</a>}
@@ -64,13 +82,16 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
           {events.length === 0
             ? (
               <Empty title="No change of this server was detected.">
-                <p>
-                  Watch it: <CommandText text={commandFor(context, "watch DATABASE")} />
-                </p>
+                {details.uptime["24h"].watchedS === 0 && (
+                  <p>
+                    Watch it: <CommandText text={commandFor(context, "watch DATABASE")} />
+                  </p>
+                )}
               </Empty>
             )
             : <EventList events={events} now={now} withServers={false} withNames />}
         </Card>
+        <ServerColumns server={server} hasGeoip={context.hasGeoip} />
         <RawReplies replies={replies} />
       </>
     ),
@@ -81,7 +102,7 @@ export function serverPage({ details, history }: ServerPageData, context: PageCo
 function Published({ details, now }: { details: ServerDetails; now: number }) {
   const { server, players } = details;
   return (
-    <div class="stack">
+    <div class="grid">
       {server.flags.length > 0 && (
         <Card title="Flags">
           <Flags flags={server.flags} />
@@ -105,29 +126,119 @@ function Published({ details, now }: { details: ServerDetails; now: number }) {
           </ul>
         </Card>
       )}
-      <Plugins plugins={server.plugins} />
+      <Plugins title="Mods" plugins={modsOf(server)} />
+      <Plugins title="Plugins" plugins={server.plugins} />
       <Relations details={details} />
       <FactsByProtocol extras={server.extras} />
     </div>
   );
 }
 
-function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; now: number }) {
-  const { key, online, probed_at: lastSeen } = server;
+/** The MOTD on the ground of the game, unless it is no more than the name. */
+function Motd({ server: { motd, name } }: { server: ListedServer }) {
+  if (motd === null || visibleMotd(motd) === undefined || motd === name) return null;
+  return (
+    <p class="motd">
+      <MotdText motd={motd} />
+    </p>
+  );
+}
+
+/** Kinds of events that change the state of a server, and whether it is then online. */
+const STATES: Readonly<Record<string, boolean>> = {
+  online: true,
+  new: true,
+  back: true,
+  offline: false,
+};
+
+/** Since when a server is online or offline, Unix milliseconds; null: unknown. */
+function stateSince({ server, events }: ServerDetails): number | null {
+  const { online, seen_at: repliedAt, changed_at: changedAt } = server;
+  const last = events.find(({ kind }) => Object.hasOwn(STATES, kind));
+  if (last !== undefined && STATES[last.kind] === online) return last.at;
+  return !online && changedAt >= repliedAt ? changedAt : null;
+}
+
+/** The state of a server in one sentence. */
+function Sentence({ details, now }: { details: ServerDetails; now: number }) {
+  const { server, uptime } = details;
+  const { software, version, gamemode, edition, players_online: players, players_max: slots } =
+    server;
+  const month = uptime["30d"].watchedS > 0 ? uptime["30d"] : uptime["24h"];
+  const what = [
+    safeText(software ?? edition ?? server.protocol, 60),
+    version !== null && !software?.includes(version) ? safeText(version, 40) : "",
+  ].filter((one) => one !== "").join(" ");
+  const state = stateOf(server, now);
+  const since = stateSince(details);
+  const parts: Child[] = [<bdi>{what}</bdi>];
+  if (gamemode !== null && gamemode !== "") parts.push(<bdi>{safeText(gamemode, 40)}</bdi>);
+  if (state === "online" && players !== null) {
+    parts.push(
+      <>
+        <b>{countText(players)}</b>
+        {slots !== null && ` of ${countText(slots)}`}{" "}
+        {players === 1 && slots === null ? "player" : "players"}
+      </>,
+    );
+  }
+  if (month.watchedS > 0) {
+    parts.push(`up ${percentText(month.onlineS / month.watchedS)} of the time watched`);
+  }
+  return (
+    <p class="sentence">
+      {state === "offline" && server.protocol !== "" && (
+        <>
+          <b class="problem">Offline</b>
+          {since !== null && (
+            <>
+              {" since "}
+              <Time at={since} now={now} />
+              {` (${roughDuration(now - since)})`}
+            </>
+          )}
+          , last reply <Time at={server.seen_at} now={now} />.{" "}
+        </>
+      )}
+      {server.protocol === "" ? "It has never replied." : (
+        <>
+          {state === "stale" && (
+            <>
+              Last reply <Age at={server.seen_at} now={now} />.{" "}
+            </>
+          )}
+          {parts.map((part, i) => <>{i > 0 && ", "}{part}</>)}
+          {state === "online" && since !== null && (
+            <>
+              , online since <Time at={since} now={now} />
+            </>
+          )}.
+        </>
+      )}
+    </p>
+  );
+}
+
+function Head({ details, now }: { details: ServerDetails; now: number }) {
+  const { server, aliasOf } = details;
+  const { key, probed_at: lastProbe } = server;
+  const state = stateOf(server, now);
   return (
     <div class="server-head">
       <ServerIcon server={server} size={64} />
       <div>
         <h1>
-          <Name server={server} />
+          <Stranger text={nameOf(server)} />
         </h1>
+        <Sentence details={details} now={now} />
         <p>
           <ServerAddress address={key} />
-          <span class={`badge ${online ? "good" : "bad"}`}>
-            <StateDot state={online ? "online" : "offline"} /> {online ? "online" : "offline"}
+          <span class={`badge ${BADGES[state]}`}>
+            <StateDot state={state} /> {state}
           </span>
           <small>
-            last probed <Age at={lastSeen} now={now} />
+            last probed <Age at={lastProbe} now={now} />
           </small>
           {aliasOf !== null && (
             <small>
@@ -140,19 +251,27 @@ function Head({ details: { server, aliasOf }, now }: { details: ServerDetails; n
   );
 }
 
-function Figures({ details, history }: { details: ServerDetails; history: History }) {
+/** The classes of badges by the state of a server. */
+const BADGES = { online: "good", stale: "", offline: "bad" } as const;
+
+function Figures(
+  { details, history, now }: { details: ServerDetails; history: History; now: number },
+) {
   const { server, uptime } = details;
   const { players_online: players, players_max: slots } = server;
-  const isKnown = server.online && players !== null;
+  const isKnown = stateOf(server, now) === "online" && players !== null;
+  const share = slots !== null && slots > 0 && isKnown && players <= slots ? players / slots : null;
   return (
     <dl class="figures small">
       <Figure
-        name="Players"
-        value={countText(isKnown ? players : null)}
+        name={isKnown || players === null ? "Players" : "Players, last known"}
+        value={isKnown || players === null
+          ? countText(players)
+          : <span class="none">{countText(players)}</span>}
         note={
           <>
             {slots !== null && ` of ${countText(slots)}`}
-            {isKnown && slots !== null && slots > 0 && <Bar share={Math.min(1, players / slots)} />}
+            {share !== null && <Bar share={share} />}
           </>
         }
       />
@@ -161,10 +280,13 @@ function Figures({ details, history }: { details: ServerDetails; history: Histor
         value={countText(history.peak?.players ?? null)}
         note={history.peak && `${timeText(history.peak.at).slice(0, 16)} UTC`}
       />
-      <Figure name="Latency" value={latencyText(server.latency_ms)} />
-      <UptimeFigure period="24 hours" uptime={uptime["24h"]} />
-      <UptimeFigure period="7 days" uptime={uptime["7d"]} />
-      <UptimeFigure period="30 days" uptime={uptime["30d"]} />
+      <Figure
+        name={isKnown ? "Latency" : "Latency, last known"}
+        value={latencyText(server.latency_ms)}
+      />
+      <UptimeFigure period="24 h" uptime={uptime["24h"]} />
+      <UptimeFigure period="7 d + today" uptime={uptime["7d"]} />
+      <UptimeFigure period="30 d + today" uptime={uptime["30d"]} />
     </dl>
   );
 }

@@ -5,7 +5,7 @@
  */
 
 import { formed, oneOf, wholeNumber } from "../../core/checked_values.ts";
-import { DAY_MS } from "../../core/quantities.ts";
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import { SERVER_ORDERS, type ServerOrder } from "../../store/queries/orders.ts";
 import type { Square, TrendsQuery } from "./dashboard_data.ts";
 import { MAP_LAYERS } from "./schemas.ts";
@@ -16,7 +16,9 @@ import { MAX_TIME, parameter, ParameterError, several } from "./parameters.ts";
 /** How far the clock of a database may be ahead of the dashboard's, milliseconds. */
 const AHEAD_MS = 60_000;
 /** The usual period of a server's history, milliseconds: a week. */
-const HISTORY_MS = 7 * DAY_MS;
+export const HISTORY_MS = 7 * DAY_MS;
+/** The lengths of periods that pages choose by themselves, milliseconds. */
+const FITTING_MS = [HOUR_MS, DAY_MS, HISTORY_MS];
 /** Maximum number of rows of an answer. */
 export const MAX_ROWS = 500;
 
@@ -113,19 +115,27 @@ export function time(description: string) {
   );
 }
 
+/** The length of the shortest period until now that has all observations of a week, milliseconds. */
+export function fittingLength(observedSince: number | null, now: number): number {
+  const age = observedSince === null ? HISTORY_MS : now - observedSince;
+  return FITTING_MS.find((length) => length >= age) ?? HISTORY_MS;
+}
+
 /**
  * The period of a history. Default: it ends now, and lasts a week. It ends at most
  * {@linkcode AHEAD_MS} after now.
  *
+ * @param usual The length of a period without a start, milliseconds.
  * @throws ParameterError if it has no length.
  */
 export function periodOf(
   from: number | undefined,
   to: number | undefined,
   now: number,
+  usual = HISTORY_MS,
 ): { readonly from: number; readonly to: number } {
   const end = Math.min(to ?? now, now + AHEAD_MS);
-  const start = from ?? Math.max(0, end - HISTORY_MS);
+  const start = from ?? Math.max(0, end - usual);
   if (start < end) return { from: start, to: end };
   throw new ParameterError("Cannot use from: it is not before to", "a time before to and now");
 }

@@ -264,6 +264,8 @@ export interface DashboardData {
    * few.
    */
   history(id: number, from: number, to: number, step?: number): Promise<History>;
+  /** The time of the first observation of some servers at a time or later; null: there is none. */
+  observedSince(ids: readonly number[], since: number): Promise<number | null>;
   /**
    * The icon with a SHA-256 hash, base64-decoded; `undefined`: none, or it is no PNG of at most 128
    * × 128.

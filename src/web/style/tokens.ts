@@ -34,6 +34,11 @@ export const TOKENS = {
   good: color("#0b7043", "#46c985"),
   warn: color("#8a5a00", "#e3b04b"),
   bad: color("#b3261e", "#ff8a80"),
+  /** Days by uptime, from all of the time to none: neighbours differ in lightness too. */
+  u0: color("#0b7043", "#46c985"),
+  u1: color("#5c9f1f", "#4a8a35"),
+  u2: color("#8a4f00", "#f0b860"),
+  u3: color("#d8463c", "#d8554c"),
   /** Series of charts. */
   s0: color("#0a7d5c", "#3fbf90"),
   s1: color("#3566d6", "#7ba4ff"),
@@ -63,18 +68,30 @@ export function motdColors(scheme: Scheme): ReadonlyMap<string, string> {
   return new Map([...COLORS].map(([code, hex]) => [code, readableColor(hex, grounds)]));
 }
 
+/** The ground of a MOTD that is shown as in the game, in both schemes. */
+export const MOTD_GROUND = "#14181e";
+
+/** The classes of coloured text. */
+function textRules(colors: ReadonlyMap<string, string>, within = ""): string {
+  return [...colors].map(([code, hex]) => `${within}.mc-${code}{color:${hex}}`).join("\n");
+}
+
 /** The rules of a scheme: variables, and the classes of coloured text. */
 function schemeRules(scheme: Scheme): string {
   const variables = Object.entries(TOKENS).map(([name, colors]) => `--${name}:${colors[scheme]}`);
-  const texts = [...motdColors(scheme)].map(([code, hex]) => `.mc-${code}{color:${hex}}`);
-  return `:root{${variables.join(";")}}\n${texts.join("\n")}`;
+  return `:root{${variables.join(";")}}\n${textRules(motdColors(scheme))}`;
+}
+
+/** The colours of a MOTD on {@linkcode MOTD_GROUND}, by the letters of their codes. */
+export function gameColors(): ReadonlyMap<string, string> {
+  return new Map([...COLORS].map(([code, hex]) => [code, readableColor(hex, [MOTD_GROUND])]));
 }
 
 /** The style sheet of the colours. Paper has the light ones. */
 export function colorRules(): string {
   return `${schemeRules("light")}\n@media screen and (prefers-color-scheme:dark){\n${
     schemeRules("dark")
-  }\n}\n`;
+  }\n}\n.motd{background:${MOTD_GROUND}}\n${textRules(gameColors(), ".motd ")}\n`;
 }
 
 /** The least contrast of text and its ground, of level AA. */

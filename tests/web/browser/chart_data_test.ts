@@ -5,6 +5,8 @@ import {
   halved,
   type Piece,
   pieceAt,
+  zoomFragment,
+  zoomIn,
 } from "../../../src/web/browser/chart_data.ts";
 
 function chartOf(pieces: readonly Piece[]): ChartData {
@@ -51,4 +53,14 @@ Deno.test("the piece at a time is the one that contains it, or else the nearest 
 Deno.test("half of the pieces have the means, weighted by time, over the same period", () => {
   const expected: Piece[] = [[0, 40, 4, 8], [40, 50, 2, 3]];
   assertEquals(halved([[0, 10, 1, null], [10, 40, 5, 8], [40, 50, 2, 3]]), expected);
+});
+
+Deno.test("the fragment of a URL has the enlarged times", () => {
+  assertEquals(zoomIn(zoomFragment(5, 1e12)), [5, 1e12]);
+  assertEquals(zoomIn(zoomFragment(5.4, 9.6)), [5, 10]);
+  for (
+    const wrong of ["", "#", "#zoom=5-5", "#zoom=9-1", "#zoom=-1-5", "#zoom=1-2x", "#zoom=a-b"]
+  ) {
+    assertEquals(zoomIn(wrong), undefined, wrong);
+  }
 });

@@ -13,7 +13,13 @@ import { scansPage } from "../../../src/web/pages/scans_page.tsx";
 import { serversPage } from "../../../src/web/pages/servers_page.tsx";
 import { NO_CHANGES } from "../fake_data.ts";
 import { elementsOf } from "./html_elements.ts";
-import { contextOf, HOSTILE, pagesWith, serverOf } from "./sample_data.ts";
+import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
+import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
+import { serverPage } from "../../../src/web/pages/server_page.tsx";
+import type { ListedServer } from "../../../src/web/queries/schemas.ts";
+import { contextOf, HOSTILE, NOW, pagesWith, serverOf } from "./sample_data.ts";
+
+const HOUR = 3_600_000;
 
 const HARMLESS = pagesWith("Sample");
 
@@ -256,11 +262,97 @@ Deno.test("each time of a server is a date, not a number of milliseconds", () =>
   const texts = HARMLESS.get("/servers/7")!.replace(/<(script|pre)\b.*?<\/\1>/gs, "")
     .replace(/<[^>]*>/g, " ");
   assertEquals(texts.match(/\b\d{13}\b/g), null);
-  assert(/players at *2026-01-31 12:00:00 UTC/.test(texts));
+  assert(/players_at *2026-01-31 12:00:00 UTC/.test(texts.replace(/\s+/g, " ")));
 });
 
 Deno.test("uptime stands beside the time that was watched", () => {
   const html = HARMLESS.get("/servers/7")!.replace(/<[^>]*>/g, "");
-  assert(html.includes("Uptime, 30 days50 %of 1 min 40 s watched"));
+  assert(html.includes("Uptime, 30 d + today50 %of 1 min 40 s watched"));
   assert(!html.includes("uptime 30d"));
+});
+
+/** The visible texts of the page of a server. */
+function textOf(server: Partial<ListedServer>, events: readonly StoredEvent[] = []): string {
+  const details = {
+    ...{ server: { ...serverOf("Sample", "203.0.113.7:25565"), ...server }, events },
+    ...{ tags: [], notes: null, players: [], aliasOf: null, aliases: [], days: [], replies: [] },
+    uptime: { "24h": WATCHED, "7d": WATCHED, "30d": WATCHED },
+  };
+  const history = { from: NOW - 1, to: NOW, step: 0, points: [], unwatched: [], peak: null };
+  const html = serverPage({ details, history }, contextOf("/servers/7"));
+  return html.replace(/<(script|pre|title)\b.*?<\/\1>/gs, "").replace(/<[^>]*>/g, "")
+    .replace(/\s+/g, " ");
+}
+
+const WATCHED = { watchedS: 1000, onlineS: 991, playerS: 1, playersMin: 0, playersMax: 1 };
+const MINUTE = 60_000;
+const OFFLINE: StoredEvent = {
+  ...{ tx: "1", seq: 1, id: "1", at: NOW - 29 * MINUTE, server: "203.0.113.7:25565" },
+  ...{ server_id: 7, name: null, scan_id: null, kind: "offline", data: { misses: 3 } },
+};
+
+Deno.test("the page of a server says in one sentence what it is, and how it is", () => {
+  const paper = { software: "Paper 1.21.4", version: "1.21.4", gamemode: "survival" };
+  const text = textOf({ ...paper, players_online: 12, players_max: 100, seen_at: NOW - 5000 });
+  const sentence = "Paper 1.21.4, survival, 12 of 100 players, up 99.1 % of the time watched.";
+  assert(text.includes(sentence), text);
+  assert(text.includes("Players12 of 100"), text);
+});
+
+Deno.test("an offline server does not look alive", () => {
+  const text = textOf({
+    ...{ online: false, players_online: 100, players_max: 100, probed_at: NOW - 5000 },
+    ...{ seen_at: NOW - 30 * MINUTE, changed_at: NOW - 29 * MINUTE, software: "Paper" },
+  }, [OFFLINE]);
+  assert(text.includes("Offline since 11:31 UTC (29 min), last reply 11:30 UTC."), text);
+  assert(text.includes("Players, last known100"), text);
+  assert(!text.includes("100 of 100 players"), text);
+  const stale = textOf({ players_online: 100, seen_at: NOW - 40 * 24 * HOUR });
+  assert(stale.includes("Last reply 40 d ago."), stale);
+  assert(!stale.includes("of 20 players"), stale);
+});
+
+Deno.test("the page of a server shows no codes of MOTDs and no JSON", () => {
+  const text = textOf({
+    motd: "§a§uHi §lyou",
+    extras: { slp: { mods_count: 2, mods: { create: "0.5", jei: "19" }, list: ["a", "b"] } },
+  });
+  assert(text.includes("Hi you"), text);
+  assert(!/§|\{|\[\{/.test(text), text);
+  assert(text.includes("Mods (2)"), text);
+  assert(text.includes("create 0.5"), text);
+});
+
+Deno.test("events show lists as words", () => {
+  const changes = {
+    plugins: [[{ name: "Vault", version: "1.0" }, { name: "A", version: null }], [{ name: "A" }]],
+    protocols: [["slp"], ["slp", "query"]],
+    joinable: [null, true],
+  };
+  const text = textOf({}, [{ ...OFFLINE, kind: "changed", data: { changes } }]);
+  assert(text.includes("plugins − Vault 1.0"), text);
+  assert(text.includes("protocols + query"), text);
+  assert(text.includes("joinable unknown→yes"), text);
+});
+
+Deno.test("incidents of a page of events contain their events once", () => {
+  const html = HARMLESS.get("/events")!;
+  assert(html.includes("3 down, 1 back"));
+  assert(html.includes("<summary>2 events</summary>"));
+  assertEquals(html.match(/<tr role="row">/g)?.length, 1 + EVENT_KINDS.length + 1 - 1);
+});
+
+Deno.test("the overview begins with what changed, and its numbers lead to servers and events", () => {
+  const html = HARMLESS.get("/")!;
+  assert(html.indexOf("Last 24 hours") < html.indexOf("Trends of watched servers"));
+  for (
+    const url of [
+      "/servers?online=true&amp;min_players=1",
+      "/servers?stale=24h",
+      "/events?kind=offline&amp;period=24h",
+      "/servers?online=false&amp;network=203.0.113.0%2F24",
+    ]
+  ) {
+    assert(html.includes(`href="${url}"`), url);
+  }
 });

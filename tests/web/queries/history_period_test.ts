@@ -1,6 +1,6 @@
 /** Covers the period of `/servers/{id}` and `/api/servers/{id}/history`. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { periodOf } from "../../../src/web/queries/common_parameters.ts";
+import { fittingLength, periodOf } from "../../../src/web/queries/common_parameters.ts";
 import { ParameterError } from "../../../src/web/queries/parameters.ts";
 import { fakeData, NOW } from "../fake_data.ts";
 import { clientOf } from "../http/client.ts";
@@ -32,4 +32,31 @@ Deno.test("the end of a history is no later than the last time of the API", asyn
     assertEquals((await get(`GET ${path}?from=${NOW - DAY}`)).status, 200, path);
   }
   assertEquals(asked, [NOW, NOW]);
+});
+
+Deno.test("a page without a period shows no week of ten minutes of data", async () => {
+  const HOUR = DAY / 24;
+  const ages = [600_000, HOUR, HOUR + 1, 2 * DAY, 7 * DAY];
+  assertEquals(ages.map((age) => fittingLength(NOW - age, NOW)), [
+    HOUR,
+    HOUR,
+    DAY,
+    7 * DAY,
+    7 * DAY,
+  ]);
+  assertEquals(fittingLength(null, NOW), 7 * DAY);
+  const asked: number[] = [];
+  const get = clientOf({
+    data: fakeData({
+      observedSince: () => Promise.resolve(NOW - 600_000),
+      history: (_, from, to) => {
+        asked.push(from);
+        return Promise.resolve({ from, to, step: 0, points: [], unwatched: [], peak: null });
+      },
+    }),
+  });
+  for (const path of ["/servers/1", "/compare?server=1", `/servers/1?from=${NOW - DAY}`]) {
+    assertEquals((await get(`GET ${path}`)).status, 200, path);
+  }
+  assertEquals(asked, [NOW - HOUR, NOW - HOUR, NOW - DAY]);
 });

@@ -2,8 +2,10 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   colorRules,
   contrast,
+  gameColors,
   GROUNDS,
   MIN_CONTRAST,
+  MOTD_GROUND,
   motdColors,
   readableColor,
   type Scheme,
@@ -16,6 +18,7 @@ const SCHEMES: readonly Scheme[] = ["light", "dark"];
 const TEXTS: readonly Token[] = ["text", "muted", "accent", "good", "warn", "bad"];
 /** Colours of lines and areas that carry information: contrast 3 (WCAG 1.4.11). */
 const GRAPHICS: readonly Token[] = [
+  ...["u0", "u1", "u2", "u3"] as const,
   ...["line-strong", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"] as const,
 ];
 
@@ -72,6 +75,23 @@ Deno.test("each scheme has all colours, and dark ones are not printed", () => {
   const [light, dark] = colorRules().split("@media screen and (prefers-color-scheme:dark)");
   for (const rules of [light, dark]) {
     for (const name of Object.keys(TOKENS)) assert(rules.includes(`--${name}:#`), name);
-    assertEquals(rules.match(/\.mc-.\{color:#[0-9a-f]{6}\}/g)?.length, 27);
+    assertEquals(rules.match(/^\.mc-.\{color:#[0-9a-f]{6}\}/gm)?.length, 27);
   }
+});
+
+Deno.test("days with more and with less uptime differ in lightness", () => {
+  for (const scheme of SCHEMES) {
+    const days = (["u0", "u1", "u2", "u3"] as const).map((name) => TOKENS[name][scheme]);
+    days.slice(1).forEach((one, i) => {
+      const found = contrast(one, days[i]);
+      assert(found >= 1.4, `${one} beside ${days[i]}, ${scheme}: ${found.toFixed(2)}`);
+    });
+  }
+});
+
+Deno.test("a MOTD on the ground of the game is readable in both schemes", () => {
+  for (const [code, hex] of gameColors()) {
+    assert(contrast(hex, MOTD_GROUND) >= MIN_CONTRAST, code);
+  }
+  assert(colorRules().includes(`.motd .mc-a{color:${gameColors().get("a")}}`));
 });

@@ -15,6 +15,7 @@ import {
   type HeldState,
   heldStates,
   hourPoints,
+  isServerNumber,
   optOutsOf,
   type Period,
   periodStart,
@@ -86,6 +87,25 @@ export async function readHistory(
   }
   const long = Math.max(step, stepOf(period, HOUR_MS));
   return await withSteps(database, id, { period, step: long, unwatched });
+}
+
+/** The time of the first observation of some servers at a time or later; null: there is none. */
+export async function observedSince(
+  database: Database,
+  ids: readonly number[],
+  since: number,
+): Promise<number | null> {
+  const times: number[] = [];
+  for (const id of ids.filter(isServerNumber)) {
+    const [row] = await database.rows(
+      `select o.at from observations o where o.server = ? and o.at >= ${
+        timeParameter(database)
+      } order by o.at limit 1`,
+      [id, since],
+    );
+    if (row !== undefined) times.push(Number(row.at));
+  }
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 /** The observations since a time that no span contains: those of scans. */

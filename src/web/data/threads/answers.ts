@@ -20,6 +20,7 @@ export const METHODS = [
   "named",
   "server",
   "history",
+  "observedSince",
   "icon",
   "map",
   "members",

@@ -92,8 +92,11 @@ function offsetsIn(bytes: Uint8Array, view: DataView): number[] | undefined {
     );
   }
   if (form === BITMAP && size === BITMAP_BYTES) {
-    return Array.from({ length: BLOCK }, (_, i) => i)
-      .filter((offset) => bytes[HEAD_BYTES + (offset >> 3)] >> (offset & 7) & 1);
+    const offsets: number[] = [];
+    for (let offset = 0; offset < BLOCK; offset++) {
+      if (bytes[HEAD_BYTES + (offset >> 3)] >> (offset & 7) & 1) offsets.push(offset);
+    }
+    return offsets;
   }
   return undefined;
 }

@@ -85,6 +85,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     "data",
     "pages",
     "api",
+    "status",
     "http",
     "report",
   ],

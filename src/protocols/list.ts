@@ -22,6 +22,11 @@ export const PROTOCOLS: readonly Protocol[] = [
   sqpProtocol as Protocol,
 ];
 
+/** Whether a protocol has its own port beside the game's, as Query has, and so adds to a status of the game. */
+export function hasOwnPort(protocol: string): boolean {
+  return PROTOCOLS.some(({ name, reportsGamePort }) => name === protocol && reportsGamePort);
+}
+
 /** The protocols of a program, and those of them that it uses. */
 export interface ProtocolSelection {
   /** The protocols to use, in order of rank. */

@@ -11,6 +11,9 @@ export const NO_USUAL_PORTS: UsualPorts = { 4: [], 6: [] };
 /** The usual port of Java servers. The game sends it in requests to the target of an SRV record. */
 export const GAME_PORT = 25565;
 
+/** The usual port of Bedrock servers, over IPv4. */
+export const BEDROCK_PORT = 19132;
+
 /**
  * Whether the game looks up the SRV record of a name that the user gave with this port, or without
  * one: it treats the usual port as no port.

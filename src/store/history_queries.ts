@@ -65,13 +65,24 @@ export async function serverWithKey(
   return (await numberedServers(database, "key = ?", [key]))[0];
 }
 
-/** The servers with a name, or with a last address, in the order of their ports. */
-export async function serversOfHost(database: Database, host: string): Promise<NumberedServer[]> {
+/**
+ * The servers with a name, or with a last address, in the order of their ports.
+ *
+ * @param port Only the servers with this port. Default: all ports.
+ */
+export async function serversOfHost(
+  database: Database,
+  host: string,
+  port?: number,
+): Promise<NumberedServer[]> {
   const address = parseAddress(host);
-  if (address === undefined) return await numberedServers(database, "hostname = ?", [host]);
   const type = database.engine === "postgres" ? "::inet" : "";
-  const condition = `${addressColumn(database)} = ?${type}`;
-  return await numberedServers(database, condition, [addressValue(database, address)]);
+  const [condition, value] = address === undefined
+    ? ["hostname = ?", host]
+    : [`${addressColumn(database)} = ?${type}`, addressValue(database, address)];
+  return port === undefined
+    ? await numberedServers(database, condition, [value])
+    : await numberedServers(database, `${condition} and port = ?`, [value, port]);
 }
 
 async function numberedServers(

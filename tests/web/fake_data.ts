@@ -160,6 +160,10 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
     observedSince: () => Promise.resolve(null),
     icon: (hash) =>
       Promise.resolve(hash === ICON ? new Uint8Array([0x89, 0x50, 0x4e, 0x47]) : undefined),
+    status: ({ host, port }) => {
+      const server = servers.find((one) => one.host === host && one.port === port);
+      return Promise.resolve(server && { server, icon: null });
+    },
     map: ({ square = { address: 0, prefix: 0 } }) =>
       Promise.resolve({ square, cells: [3, 10, 256], values: [1, 2, 3], servers: 6 }),
     trends: () =>

@@ -20,10 +20,10 @@ export interface Content {
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * `forever`: the content of this URL never changes. Default: clients ask each time, and get 304 while it
-   * is the same.
+   * `forever`: the content of this URL never changes. A number: anybody may keep the content for so many
+   * seconds. Default: clients ask each time, and get 304 while it is the same.
    */
-  readonly cached?: "forever";
+  readonly cached?: "forever" | number;
 }
 
 /** A content that is sent as it is produced, see {@linkcode StreamedResponse}. */
@@ -74,15 +74,16 @@ export function responseOf(
     ? new TextEncoder().encode(answer.body)
     : answer.body;
   const more = { ...common, vary: "Accept-Encoding", ...answer.headers };
+  const shared = typeof cached === "number" ? `public, max-age=${cached}` : undefined;
   if (status !== 200) {
-    return { status, headers: { "cache-control": "no-store", ...more }, body: plain };
+    return { status, headers: { "cache-control": shared ?? "no-store", ...more }, body: plain };
   }
   const tag = `W/"${
     nodeCrypto().createHash("sha256").update(plain).digest("base64url").slice(0, 22)
   }"`;
   const control = cached === "forever"
     ? "private, max-age=31536000, immutable"
-    : "private, no-cache";
+    : shared ?? "private, no-cache";
   const cacheable = { ...more, etag: tag, "cache-control": control };
   if (hasTag(headers.get("if-none-match"), tag)) {
     return { status: 304, headers: cacheable, body: new Uint8Array() };

@@ -26,13 +26,20 @@ const LIMITS =
   "ones, only the start of some. " +
   "Counts follow numbers of players, and which servers are online, within a minute.";
 
-export function openApi(routes: readonly Route[]): JsonSchema {
-  const errors = Object.entries(ERRORS).map((
-    [status, description],
-  ) => [
-    status,
-    responseOf("application/json", { $ref: "#/components/schemas/Error" }, description),
-  ]);
+/** Errors of public routes, by status. */
+const PUBLIC_ERRORS: Readonly<Record<string, string>> = {
+  400: "The address is not valid.",
+  404: "The server is offline.",
+  503: "The database cannot be read now, or is slow. Try again after `Retry-After`.",
+};
+
+/** @param publicRoutes Routes that need no token, and whose errors are text. */
+export function openApi(
+  routes: readonly Route[],
+  publicRoutes: readonly Route[] = [],
+): JsonSchema {
+  const errors = errorsOf(ERRORS, "application/json", { $ref: "#/components/schemas/Error" });
+  const publicErrors = errorsOf(PUBLIC_ERRORS, "text/plain", { type: "string" });
   return {
     openapi: "3.1.0",
     jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema",
@@ -43,16 +50,39 @@ export function openApi(routes: readonly Route[]): JsonSchema {
     },
     servers: [{ url: "/" }],
     security: [{}, { token: [] }],
-    paths: Object.fromEntries(routes.flatMap((route) => {
-      const { path, operation } = route;
-      if (operation === undefined) return [];
-      return [[path, { get: operationOf(route, operation, Object.fromEntries(errors)) }]];
-    })),
+    paths: {
+      ...pathsOf(routes, (route, operation) => operationOf(route, operation, errors)),
+      ...pathsOf(publicRoutes, (route, operation) => ({
+        ...operationOf(route, operation, publicErrors),
+        security: [],
+      })),
+    },
     components: {
       schemas: COMPONENTS,
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
     },
   };
+}
+
+function pathsOf(
+  routes: readonly Route[],
+  get: (route: Route, operation: Operation) => JsonSchema,
+): JsonSchema {
+  return Object.fromEntries(
+    routes.flatMap((route) =>
+      route.operation === undefined ? [] : [[route.path, { get: get(route, route.operation) }]]
+    ),
+  );
+}
+
+function errorsOf(
+  texts: Readonly<Record<string, string>>,
+  contentType: string,
+  schema: JsonSchema,
+): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(texts).map(([status, text]) => [status, responseOf(contentType, schema, text)]),
+  );
 }
 
 function operationOf(

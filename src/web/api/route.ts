@@ -38,6 +38,8 @@ export interface Site {
   readonly live: LiveFeed;
   /** The limit of exports that run. */
   readonly exports: StreamLimit;
+  /** Routes that everybody may request, from pages of all sites: those of the status API. */
+  readonly publicRoutes: readonly Route[];
 }
 
 export interface RouteRequest extends Site {

@@ -345,7 +345,7 @@ export const ROUTES: readonly Route[] = [
       schema: ANSWERS.openapi,
       description: "An OpenAPI document.",
     },
-    respond: () => Promise.resolve(jsonContent(openApi(ROUTES))),
+    respond: (_, { publicRoutes }) => Promise.resolve(jsonContent(openApi(ROUTES, publicRoutes))),
   }),
 ];
 

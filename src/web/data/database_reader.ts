@@ -17,7 +17,7 @@ import {
 } from "../queries/dashboard_data.ts";
 import { observedSince, readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
-import { namedServers } from "./named_servers.ts";
+import { namedServers, readStatus } from "./named_servers.ts";
 import { countAll, readFinds, readOverview, STALE_SERVER_MS } from "./overview.ts";
 import { readScanMembers } from "./scan_members.ts";
 import { ScannedSpace } from "./scanned_space.ts";
@@ -56,6 +56,7 @@ export function dashboardDataOf(
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
     observedSince: (ids, since) => observedSince(database, ids, since),
     icon: (hash) => readIcon(database, hash),
+    status: (query) => readStatus(database, query),
     map: async (query) => {
       await searchDatabase(database, serverIndex, query.filters);
       return await readMap(database, serverIndex, space, query);

@@ -10,6 +10,9 @@ import { isFile } from "../api/export_files.ts";
 /** Maximum size of a query string, bytes. */
 export const MAX_QUERY = 4096;
 
+/** After how many seconds a client should try again if the database cannot be read. */
+export const RETRY_S = "5";
+
 /** Why a request is refused. */
 export interface AccessRefusal {
   readonly status: HttpStatus;
@@ -75,6 +78,37 @@ export function accessRefusal(
       wanted: `a query string of at most ${MAX_QUERY} bytes`,
     };
   }
+  return undefined;
+}
+
+/** The methods of public routes. */
+const PUBLIC_METHODS = "GET, HEAD, OPTIONS";
+
+/** Headers of public routes: pages of all sites may read them, and show them as images. */
+export const PUBLIC_HEADERS: Readonly<Record<string, string>> = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "X-Cache-Hit, X-Cache-Time-Remaining, Retry-After",
+  "cross-origin-resource-policy": "cross-origin",
+};
+
+/** Further headers of the answer to a preflight request (Fetch, 4.8). */
+export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
+  "access-control-allow-methods": PUBLIC_METHODS,
+  "access-control-allow-headers": "*",
+  "access-control-max-age": "86400",
+};
+
+/**
+ * Why a request for a public route is refused; `undefined` if it is not. Every host name, site and client may
+ * request public routes, without a token: they have nothing that is not meant for everybody.
+ */
+export function publicRefusal(
+  { method, search }: Pick<HttpRequest, "method" | "search">,
+): Omit<AccessRefusal, "wanted"> | undefined {
+  if (!PUBLIC_METHODS.split(", ").includes(method)) {
+    return { status: 405, message: "Method Not Allowed", headers: { allow: PUBLIC_METHODS } };
+  }
+  if (search.length > MAX_QUERY + 1) return { status: 400, message: "Bad Request" };
   return undefined;
 }
 

@@ -16,14 +16,13 @@ import {
   type AccessRefusal,
   accessRefusal,
   isApi,
+  RETRY_S,
   TOKEN_PATH,
 } from "./access.ts";
 import type { AccessToken } from "./access_token.ts";
 import { type Answer, type Content, errorContent, htmlContent, responseOf } from "../api/answer.ts";
 import type { Assets } from "./assets.ts";
-
-/** After how many seconds a client should try again if the database cannot be read. */
-const RETRY_S = "5";
+import { publicAnswer } from "./public_answer.ts";
 
 /** What a dashboard serves, and to whom. */
 export interface DashboardOptions {
@@ -67,6 +66,8 @@ async function answerOf(
 ): Promise<Answer> {
   const { assets, access, token } = options;
   const { path, query } = request;
+  const open = findRoute(routed.publicRoutes, path);
+  if (open !== undefined) return await publicAnswer(request, routed, open, options.report);
   const refusal = accessRefusal(request, local, { ...access, hasToken: token !== undefined });
   if (refusal !== undefined) return faultContent(refusal, routed);
   const asset = assets.find(path);

@@ -9,6 +9,7 @@ import { MAX_EXPORTS } from "../api/export_files.ts";
 import { LiveFeed, type LiveSources } from "../api/live_feed.ts";
 import type { Site } from "../api/route.ts";
 import { StreamLimit } from "../api/stream_limit.ts";
+import { type StatusApiOptions, statusRoutes } from "../status/status_routes.ts";
 import { AccessToken } from "./access_token.ts";
 import { assetsOf } from "./assets.ts";
 import { dashboard } from "./dashboard.ts";
@@ -22,7 +23,9 @@ const LIMITS = { maxHead: 16_384, maxBody: 4096 };
 
 /** What a dashboard serves, and where. */
 export interface ServeOptions {
-  readonly site: Omit<Site, "assets" | "live" | "exports">;
+  readonly site: Omit<Site, "assets" | "live" | "exports" | "publicRoutes">;
+  /** The status API. Default: none. */
+  readonly statusApi?: Omit<StatusApiOptions, "clock">;
   readonly hostname: string;
   /** The port; 0: any free port. */
   readonly port: number;
@@ -48,13 +51,18 @@ export interface ServedDashboard extends AsyncDisposable {
  * @throws InputError when it cannot listen; Deno.errors.NotCapable.
  */
 export function serveDashboard(options: ServeOptions): ServedDashboard {
-  const { site, hostname, allowedHosts, token, status, clock, report } = options;
+  const { site, statusApi, hostname, allowedHosts, token, status, clock, report } = options;
   const assets = assetsOf();
   const listener = listenOn("serve the dashboard", hostname, options.port);
   const { port } = listener.addr;
   const live = new LiveFeed({ data: site.data, status, clock, report });
   const respond = dashboard({
-    site: { ...site, live, exports: new StreamLimit(MAX_EXPORTS) },
+    site: {
+      ...site,
+      live,
+      exports: new StreamLimit(MAX_EXPORTS),
+      publicRoutes: statusApi === undefined ? [] : statusRoutes({ ...statusApi, clock }),
+    },
     assets,
     access: { hostname, allowedHosts },
     token: token === undefined ? undefined : new AccessToken(token, port),

@@ -271,6 +271,8 @@ export interface DashboardData {
    * × 128.
    */
   icon(hash: string): Promise<Uint8Array | undefined>;
+  /** The status of a server; `undefined`: the database has none, or the server opted out. */
+  status(query: StatusQuery): Promise<StoredStatus | undefined>;
   map(query: MapQuery): Promise<MapCells>;
   trends(query: TrendsQuery): Promise<Trends>;
   events(query: EventsQuery): Promise<GroupedEvents>;
@@ -294,6 +296,22 @@ export interface ScanMembers {
   readonly counts: MemberCounts;
   /** Some servers of each kind. */
   readonly servers: Partial<Readonly<Record<MemberKind, readonly ListedServer[]>>>;
+}
+
+/** A server that a client of the status API names. */
+export interface StatusQuery {
+  /** The address in canonical form, or the name in lower case and A-labels. */
+  readonly host: string;
+  readonly port: number;
+  readonly edition: "java" | "bedrock";
+  /** Whether an SRV record of the name may lead to the server. */
+  readonly mayHaveService: boolean;
+}
+
+/** A server of the status API, and its icon; null: none, or it is no PNG of at most 128 × 128. */
+export interface StoredStatus {
+  readonly server: ListedServer;
+  readonly icon: Uint8Array | null;
 }
 
 /** Why the data cannot be read now. */

@@ -42,12 +42,12 @@ export const LISTED_FIELDS: readonly Field[] = STORED_FIELDS.filter(({ name }) =
 
 /** A schema of values of a type. No schema has the member `value`. */
 export type Schema<Value> = JsonSchema & { readonly value?: Value };
-type ValueOf<Of> = Of extends Schema<infer Value> ? Value : never;
+export type ValueOf<Of> = Of extends Schema<infer Value> ? Value : never;
 type Properties = Readonly<Record<string, Schema<unknown>>>;
 type ValuesOf<Of extends Properties> = { readonly [Name in keyof Of]: ValueOf<Of[Name]> };
 
 /** An object with these members, and perhaps some others. */
-function object<Of extends Properties, Others extends Properties = Record<never, never>>(
+export function object<Of extends Properties, Others extends Properties = Record<never, never>>(
   members: Of,
   others?: Others,
 ): Schema<ValuesOf<Of> & Partial<ValuesOf<Others>>> {
@@ -61,28 +61,34 @@ function answer<Of extends Properties>(properties: Of): Schema<ValuesOf<Of>> {
   return object({ schema, ...properties }) as JsonSchema;
 }
 
-const list = <Item>(items: Schema<Item>): Schema<readonly Item[]> => ({ type: "array", items });
-const orNull = <Value>(schema: Schema<Value>): Schema<Value | null> => ({
+export const list = <Item>(items: Schema<Item>): Schema<readonly Item[]> => ({
+  type: "array",
+  items,
+});
+export const orNull = <Value>(schema: Schema<Value>): Schema<Value | null> => ({
   anyOf: [schema, { type: "null" }],
 });
-const word = <Word>(words: readonly Word[]): Schema<Word> => ({ type: "string", enum: words });
+export const word = <Word>(words: readonly Word[]): Schema<Word> => ({
+  type: "string",
+  enum: words,
+});
 const ref = <Name extends keyof typeof COMPONENTS>(
   name: Name,
 ): Schema<ValueOf<typeof COMPONENTS[Name]>> => ({ $ref: `#/components/schemas/${name}` });
-const described = <Value>(schema: Schema<Value>, description: string): Schema<Value> => ({
+export const described = <Value>(schema: Schema<Value>, description: string): Schema<Value> => ({
   ...schema,
   description,
 });
 
-const TEXT: Schema<string> = { type: "string" };
-const TEXT_OR_NULL: Schema<string | null> = { type: ["string", "null"] };
-const INTEGER: Schema<number> = { type: "integer" };
-const INTEGER_OR_NULL: Schema<number | null> = { type: ["integer", "null"] };
-const COUNT: Schema<number> = { type: "integer", minimum: 0 };
-const COUNT_OR_NULL: Schema<number | null> = { type: ["integer", "null"], minimum: 0 };
+export const TEXT: Schema<string> = { type: "string" };
+export const TEXT_OR_NULL: Schema<string | null> = { type: ["string", "null"] };
+export const INTEGER: Schema<number> = { type: "integer" };
+export const INTEGER_OR_NULL: Schema<number | null> = { type: ["integer", "null"] };
+export const COUNT: Schema<number> = { type: "integer", minimum: 0 };
+export const COUNT_OR_NULL: Schema<number | null> = { type: ["integer", "null"], minimum: 0 };
 const NUMBER: Schema<number> = { type: "number" };
 const NUMBER_OR_NULL: Schema<number | null> = { type: ["number", "null"] };
-const YES_NO: Schema<boolean> = { type: "boolean" };
+export const YES_NO: Schema<boolean> = { type: "boolean" };
 const OBJECT: Schema<Readonly<Record<string, unknown>>> = { type: "object" };
 const TIME = described(INTEGER, "Unix milliseconds");
 const TIME_OR_NULL = described(INTEGER_OR_NULL, "Unix milliseconds; null: unknown");

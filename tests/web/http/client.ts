@@ -1,7 +1,7 @@
 /** Requests to a dashboard in this process, without sockets. */
 import { parseRequest } from "../../../src/app/http/http_request.ts";
 import type { HttpResponse } from "../../../src/app/http/http_response.ts";
-import { systemClock } from "../../../src/net/clock.ts";
+import { type Clock, systemClock } from "../../../src/net/clock.ts";
 import { MAX_EXPORTS } from "../../../src/web/api/export_files.ts";
 import { LiveFeed } from "../../../src/web/api/live_feed.ts";
 import { StreamLimit } from "../../../src/web/api/stream_limit.ts";
@@ -9,6 +9,7 @@ import type { DashboardData } from "../../../src/web/queries/dashboard_data.ts";
 import { AccessToken } from "../../../src/web/http/access_token.ts";
 import { assetsOf } from "../../../src/web/http/assets.ts";
 import { dashboard, type DashboardOptions } from "../../../src/web/http/dashboard.ts";
+import { statusRoutes } from "../../../src/web/status/status_routes.ts";
 import { fakeData, NOW } from "../fake_data.ts";
 
 /** A response with its whole body. */
@@ -25,6 +26,10 @@ export interface ClientOptions {
   readonly access?: Partial<DashboardOptions["access"]>;
   readonly token?: string;
   readonly hasGeoip?: boolean;
+  /** Whether the status API has the names of players. Default: there is no status API. */
+  readonly statusApi?: { readonly hasNames: boolean };
+  /** The clock of the status API. */
+  readonly clock?: Pick<Clock, "after">;
   /** Receives defects. Default: they fail the test. */
   readonly report?: (error: unknown) => void;
 }
@@ -43,6 +48,7 @@ export interface Client {
 /** A dashboard that is not served. */
 export function clientOf(options: ClientOptions = {}): Client {
   const { data = fakeData(), access, token, hasGeoip = false, report = fail } = options;
+  const { statusApi, clock = systemClock } = options;
   const live = new LiveFeed({
     data,
     status: () => Promise.resolve([]),
@@ -53,6 +59,7 @@ export function clientOf(options: ClientOptions = {}): Client {
     ...{ data, database: "servers.db", hasGeoip, attributions: [], live },
     caller: { program: "blocksweep", location: "data/servers.db" },
     exports: new StreamLimit(MAX_EXPORTS),
+    publicRoutes: statusApi === undefined ? [] : statusRoutes({ ...statusApi, clock }),
   };
   const respond = dashboard({
     site,

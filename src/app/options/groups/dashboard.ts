@@ -6,7 +6,7 @@
 import { ADDRESS, HOST_NAME } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { GEOIP_OPTION } from "./output.ts";
-import { FILE, wholeNumberType } from "../value_types.ts";
+import { FILE, oneOfType, wholeNumberType } from "../value_types.ts";
 
 /** Where the dashboard is served, and to whom. */
 export const DASHBOARD = {
@@ -39,6 +39,19 @@ export const DASHBOARD = {
       repeat: true,
       help:
         "also accept requests with this host name (header Host), such as that of a reverse proxy",
+    },
+    {
+      name: "status-api",
+      commands: ["serve"],
+      takes: oneOfType(["database"]),
+      help:
+        "also answer everybody in the forms of mcsrvstat.us and mcstatus.io, from the database: it " +
+        "sends nothing to servers",
+    },
+    {
+      name: "names",
+      commands: ["serve"],
+      help: "answers of --status-api have the names of players, if the database has them",
     },
     {
       name: "status-file",

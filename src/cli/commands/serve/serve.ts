@@ -5,7 +5,7 @@
  */
 import { nodePath } from "../../../core/node_modules.ts";
 import { EXIT, onInterrupt, quoteWord, ServiceState } from "../../../app/mod.ts";
-import { connectionEnvironment } from "../../../app/options/mod.ts";
+import { connectionEnvironment, type OptionsOf } from "../../../app/options/mod.ts";
 import { namedLocation } from "../../../app/databases/mod.ts";
 import { readGeoipFiles } from "../../../app/geoip/mod.ts";
 import { listenText } from "../../../app/http/mod.ts";
@@ -35,6 +35,7 @@ import { readStatusFiles } from "./status_files.ts";
 export async function runServe(call: CommandCall): Promise<number> {
   const { words: [word], options } = readCommandLine("serve", call);
   const { host, port, tokenFile, allowHost: allowedHosts, statusFile, geoip } = options;
+  const statusApi = statusApiOf(options);
   const [location, hostname] = [namedLocation(word), formatAddress(host)];
   const token = await tokenFor(host, tokenFile);
   const status = () => readStatusFiles(statusFile);
@@ -51,7 +52,7 @@ export async function runServe(call: CommandCall): Promise<number> {
   const caller = { program: programName(), location: quoteWord(location.path) };
   const site = { data, database: nameOf(location), caller, hasGeoip: hasGeoip, attributions };
   await using served = serveDashboard({
-    ...{ site, hostname, port, allowedHosts, token, status },
+    ...{ site, statusApi, hostname, port, allowedHosts, token, status },
     clock: systemClock,
     report: (error) => reportDefect(error, call.args),
   });
@@ -64,6 +65,17 @@ export async function runServe(call: CommandCall): Promise<number> {
   else await printLines([line]);
   await aborted(signal);
   return EXIT.interrupted;
+}
+
+/**
+ * The status API that the options want; `undefined`: none.
+ *
+ * @throws InputError for `--names` without it.
+ */
+function statusApiOf({ statusApi, names }: OptionsOf<"serve">): { hasNames: boolean } | undefined {
+  if (statusApi !== undefined) return { hasNames: names };
+  if (!names) return undefined;
+  throw new InputError("Cannot use --names without --status-api: pages have the names anyway");
 }
 
 /** Whether the threads that read the database answer a question, if only that the database does not. */

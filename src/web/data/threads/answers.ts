@@ -22,6 +22,7 @@ export const METHODS = [
   "history",
   "observedSince",
   "icon",
+  "status",
   "map",
   "members",
   "trends",

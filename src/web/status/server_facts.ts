@@ -1,0 +1,118 @@
+/**
+ * What the forms of all status services need to know of a server.
+ *
+ * @module
+ */
+import { protocolReleases, versionsWith } from "../../classify/game_versions.ts";
+import type { FactValue } from "../../core/record.ts";
+import { namesIn } from "../../targets/requested_names.ts";
+import type { Service } from "../../targets/srv.ts";
+import type { StatusQuery, StoredStatus } from "../queries/dashboard_data.ts";
+import type { ListedServer } from "../queries/schemas.ts";
+import type { TextOptions } from "./formatted_texts.ts";
+import type { StatusAddress } from "./status_address.ts";
+
+/** How long a status counts as fresh: one minute, as both services say. */
+export const FRESH_MS = 60_000;
+
+/** A request for a status, and what the database has. */
+export interface StatusAnswer {
+  readonly address: StatusAddress;
+  readonly query: StatusQuery;
+  /** `undefined`: the database does not have the server. */
+  readonly found: StoredStatus | undefined;
+  /** Whether the names of players are shown. */
+  readonly hasNames: boolean;
+  /** The time of the request, Unix milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * The server, if it is online and has published a status: a server that only refuses connections has none.
+ */
+export function onlineServer({ found }: StatusAnswer): ListedServer | undefined {
+  if (found === undefined || !found.server.online) return undefined;
+  const { motd, version, protocol_version: number, players_online: players } = found.server;
+  return [motd, version, number, players].every((one) => one === null) ? undefined : found.server;
+}
+
+/**
+ * When the server was last probed, Unix milliseconds. For a server that the database does not have, the
+ * start of the current minute, so that equal answers stay equal.
+ */
+export function retrievedAt({ found, now }: StatusAnswer): number {
+  return found?.server.probed_at ?? now - now % FRESH_MS;
+}
+
+/** The host and port of the SRV record that led to a server; `undefined`: none did. */
+export function serviceOf({ found }: StatusAnswer): Service | undefined {
+  const requestedAs = found?.server.requested_as ?? null;
+  return requestedAs === null ? undefined : namesIn(requestedAs).service?.service;
+}
+
+/** The address of a server without the zone; `undefined`: the request has a name of no server. */
+export function addressOf({ address, found }: StatusAnswer): string | undefined {
+  return found?.server.host.split("%")[0] ?? (address.isName ? undefined : address.host);
+}
+
+/** A fact of a protocol by its name, whichever protocol has it. */
+function factOf({ extras }: ListedServer, name: string): FactValue | undefined {
+  return Object.values(extras ?? {}).find((facts) => Object.hasOwn(facts, name))?.[name];
+}
+
+/** Whether the columns of a server are those of its reply in an edition, and not in the other one. */
+function isMainEdition({ edition }: ListedServer, wanted: StatusQuery["edition"]): boolean {
+  return edition === null || (edition === "java") === (wanted === "java");
+}
+
+/** How the MOTD of a server is read: a style holds beyond a line end if the server sent components. */
+export function motdOptions(server: ListedServer, { query }: StatusAnswer): TextOptions {
+  const form = factOf(server, "motd_form") ?? "string";
+  return { dialect: query.edition, keepsStyle: form !== "string" };
+}
+
+/** The protocol number of the game; null: unknown. */
+export function protocolNumber(server: ListedServer, { query }: StatusAnswer): number | null {
+  return isMainEdition(server, query.edition) ? server.protocol_version : null;
+}
+
+/** The newest release with a protocol number; `undefined`: none is known. */
+export function releaseName(number: number, { query }: StatusAnswer): string | undefined {
+  return protocolReleases(query.edition).get(number)?.at(-1);
+}
+
+/** The version as the server writes it, with formatting codes, else as its number says; null: unknown. */
+export function versionName(server: ListedServer, answer: StatusAnswer): string | null {
+  const { edition } = answer.query;
+  const written = edition === "java" ? factOf(server, "version_name") : undefined;
+  if (typeof written === "string") return written;
+  const version = isMainEdition(server, edition) ? server.version : null;
+  return version ?? versionsWith(edition, protocolNumber(server, answer)) ?? null;
+}
+
+/** The mods that a server publishes, with an empty text for an unknown version. */
+export function modsOf(server: ListedServer): { name: string; version: string }[] {
+  const mods = factOf(server, "mods");
+  if (typeof mods !== "object" || mods === null || Array.isArray(mods)) return [];
+  return Object.entries(mods).map(([name, version]) => ({ name, version: String(version) }));
+}
+
+/** The names of players, or lines of text in place of them. */
+export interface PlayerSample {
+  readonly names: readonly string[];
+  readonly lines: readonly string[];
+}
+
+/** The sample of players of a server. A sample with formatting codes is text. */
+export function sampleOf({ players }: ListedServer, { hasNames }: StatusAnswer): PlayerSample {
+  const sample = hasNames ? players ?? [] : [];
+  return sample.some((one) => one.includes("§"))
+    ? { names: [], lines: sample }
+    : { names: sample, lines: [] };
+}
+
+/** The icon as a data URL; null: none. */
+export function iconUrl({ found }: StatusAnswer): string | null {
+  const icon = found?.icon ?? null;
+  return icon === null ? null : `data:image/png;base64,${icon.toBase64()}`;
+}

@@ -1,0 +1,210 @@
+/**
+ * The routes of the status API, in the forms of mcsrvstat.us and mcstatus.io. The answers come from the
+ * database; nothing is sent to any server.
+ *
+ * @module
+ */
+import { type Clock, waitAtMost } from "../../net/clock.ts";
+import { type Content, jsonContent } from "../api/answer.ts";
+import { type Operation, type Route, route, type RouteRequest } from "../api/route.ts";
+import { DataError, type StatusQuery } from "../queries/dashboard_data.ts";
+import type { Parameter } from "../queries/parameters.ts";
+import { DEFAULT_ICON } from "./default_icon.ts";
+import { invalidMcsrvstat, mcsrvstat2, mcsrvstat3 } from "./mcsrvstat.ts";
+import { mcstatusBedrock, mcstatusJava } from "./mcstatus.ts";
+import { FRESH_MS, onlineServer, retrievedAt, type StatusAnswer } from "./server_facts.ts";
+import { parseStatusAddress, type StatusAddress, statusQueryOf } from "./status_address.ts";
+import { MCSRVSTAT_2, MCSRVSTAT_3, MCSTATUS_BEDROCK, MCSTATUS_JAVA } from "./status_schemas.ts";
+
+export interface StatusApiOptions {
+  /** Whether answers contain the names of players that the database has. */
+  readonly hasNames: boolean;
+  readonly clock: Pick<Clock, "after">;
+}
+
+type Edition = StatusQuery["edition"];
+
+/** How long an answer waits for the database, milliseconds. */
+const MAX_WAIT_MS = 900;
+/** How long anybody may keep an answer, seconds. */
+const FRESH_S = FRESH_MS / 1000;
+
+/** Any address; null: it is not valid. Each service has its own answer to that. */
+const ADDRESS: Parameter<StatusAddress | null> = {
+  description: "a name, an IPv4 address or an IPv6 address, with or without a port",
+  wanted: "a name or an address",
+  schema: { type: "string", maxLength: 259 },
+  repeats: false,
+  read: (text) => parseStatusAddress(text) ?? null,
+};
+
+/** The routes of the status API. */
+export function statusRoutes({ hasNames, clock }: StatusApiOptions): readonly Route[] {
+  const ask = async (
+    address: StatusAddress,
+    edition: Edition,
+    { data, now }: RouteRequest,
+  ): Promise<StatusAnswer> => {
+    const query = statusQueryOf(address, edition);
+    const found = await inTime(clock, data.status(query));
+    return { address, query, found, hasNames, now };
+  };
+  /** A route for servers of an edition. `invalid` answers for a text that is no address. */
+  const statusRoute = (
+    path: string,
+    edition: Edition,
+    operation: Operation,
+    show: (answer: StatusAnswer) => Content,
+    invalid: (request: RouteRequest) => Content,
+  ) =>
+    route({
+      path,
+      pathParameters: { address: ADDRESS },
+      operation,
+      respond: async ({ address }, request) =>
+        address === null ? invalid(request) : show(await ask(address, edition, request)),
+    });
+  return [
+    ...(["java", "bedrock"] as const).flatMap((edition) => mcsrvstatRoutes(edition, statusRoute)),
+    ...mcstatusRoutes(statusRoute),
+  ];
+}
+
+type MakeRoute = (
+  path: string,
+  edition: Edition,
+  operation: Operation,
+  show: (answer: StatusAnswer) => Content,
+  invalid: (request: RouteRequest) => Content,
+) => Route;
+
+const STATUS = "The status of the server, also of one that is offline.";
+const ICON: Operation = {
+  summary: "The icon of a Java server as a PNG, else a usual one.",
+  contentType: "image/png",
+  schema: { type: "string" },
+  description: "The icon.",
+};
+
+/** The routes of mcsrvstat.us. The service answers an invalid address as a name without an address. */
+function mcsrvstatRoutes(edition: Edition, make: MakeRoute): Route[] {
+  const prefix = edition === "java" ? "" : "/bedrock";
+  const name = edition === "java" ? "Java" : "Bedrock";
+  const of = (version: number) => `The status of a ${name} server, as mcsrvstat.us v${version}.`;
+  const invalid = (version: 2 | 3) => ({ now }: RouteRequest) => {
+    const address = { host: "", isName: true, port: undefined };
+    const query = statusQueryOf(address, edition);
+    return json(invalidMcsrvstat({ query, found: undefined, hasNames: false, now }, version));
+  };
+  const simple = {
+    summary: `200 for a ${name} server that is online, 404 for others.`,
+    contentType: "text/plain",
+    schema: { type: "string", maxLength: 0 },
+    description: "The server is online.",
+  };
+  const status = (isOnline: boolean): Content => ({
+    status: isOnline ? 200 : 404,
+    contentType: "text/plain; charset=utf-8",
+    body: "",
+    cached: FRESH_S,
+  });
+  return [
+    make(
+      `${prefix}/3/{address}`,
+      edition,
+      { summary: of(3), schema: MCSRVSTAT_3, description: STATUS },
+      (answer) => json(mcsrvstat3(answer)),
+      invalid(3),
+    ),
+    make(
+      `${prefix}/2/{address}`,
+      edition,
+      { summary: of(2), schema: MCSRVSTAT_2, description: STATUS },
+      (answer) => json(mcsrvstat2(answer)),
+      invalid(2),
+    ),
+    make(
+      `${prefix}/simple/{address}`,
+      edition,
+      simple,
+      (answer) => status(onlineServer(answer) !== undefined),
+      () => status(false),
+    ),
+    ...edition === "java" ? [make("/icon/{address}", edition, ICON, icon, () => png(null))] : [],
+  ];
+}
+
+/** The routes of mcstatus.io. */
+function mcstatusRoutes(make: MakeRoute): Route[] {
+  const invalid = (): Content => ({
+    status: 400,
+    contentType: "text/plain; charset=utf-8",
+    body: "Invalid address value",
+  });
+  const of = (name: string) => `The status of a ${name} server, as mcstatus.io v2.`;
+  return [
+    make(
+      "/v2/status/java/{address}",
+      "java",
+      { summary: of("Java"), schema: MCSTATUS_JAVA, description: STATUS },
+      (answer) => withCacheState(answer, json(mcstatusJava(answer))),
+      invalid,
+    ),
+    make(
+      "/v2/status/bedrock/{address}",
+      "bedrock",
+      { summary: of("Bedrock"), schema: MCSTATUS_BEDROCK, description: STATUS },
+      (answer) => withCacheState(answer, json(mcstatusBedrock(answer))),
+      invalid,
+    ),
+    make(
+      "/v2/icon/{address}",
+      "java",
+      ICON,
+      (answer) => withCacheState(answer, icon(answer)),
+      invalid,
+    ),
+    route({ path: "/v2/icon", respond: () => Promise.resolve(png(null)) }),
+  ];
+}
+
+function json(document: object): Content {
+  return { ...jsonContent(document), cached: FRESH_S };
+}
+
+function icon(answer: StatusAnswer): Content {
+  return png(onlineServer(answer) === undefined ? null : answer.found?.icon ?? null);
+}
+
+function png(bytes: Uint8Array | null): Content {
+  return {
+    contentType: "image/png",
+    body: bytes === null ? DEFAULT_ICON : new Uint8Array(bytes),
+    cached: FRESH_S,
+  };
+}
+
+/** Adds the headers of mcstatus.io: what the database has is a hit. */
+function withCacheState(answer: StatusAnswer, content: Content): Content {
+  const isHit = answer.found !== undefined;
+  const left = Math.max(0, Math.ceil((retrievedAt(answer) + FRESH_MS - answer.now) / 1000));
+  return {
+    ...content,
+    headers: {
+      "x-cache-hit": String(isHit),
+      ...isHit && { "x-cache-time-remaining": String(left) },
+    },
+  };
+}
+
+/**
+ * Waits for the database.
+ *
+ * @throws DataError if the answer takes too long.
+ */
+async function inTime<T>(clock: Pick<Clock, "after">, reading: Promise<T>): Promise<T> {
+  let read: { readonly value: T } | undefined;
+  await waitAtMost(clock, MAX_WAIT_MS, reading.then((value) => void (read = { value })));
+  if (read === undefined) throw new DataError("slow", "The answer took too long.");
+  return read.value;
+}

@@ -47,7 +47,7 @@ type Properties = Readonly<Record<string, Schema<unknown>>>;
 type ValuesOf<Of extends Properties> = { readonly [Name in keyof Of]: ValueOf<Of[Name]> };
 
 /** An object with these members, and perhaps some others. */
-export function object<Of extends Properties, Others extends Properties = Record<never, never>>(
+function object<Of extends Properties, Others extends Properties = Record<never, never>>(
   members: Of,
   others?: Others,
 ): Schema<ValuesOf<Of> & Partial<ValuesOf<Others>>> {
@@ -61,37 +61,53 @@ function answer<Of extends Properties>(properties: Of): Schema<ValuesOf<Of>> {
   return object({ schema, ...properties }) as JsonSchema;
 }
 
-export const list = <Item>(items: Schema<Item>): Schema<readonly Item[]> => ({
+const list = <Item>(items: Schema<Item>): Schema<readonly Item[]> => ({
   type: "array",
   items,
 });
-export const orNull = <Value>(schema: Schema<Value>): Schema<Value | null> => ({
+const orNull = <Value>(schema: Schema<Value>): Schema<Value | null> => ({
   anyOf: [schema, { type: "null" }],
 });
-export const word = <Word>(words: readonly Word[]): Schema<Word> => ({
+const word = <Word>(words: readonly Word[]): Schema<Word> => ({
   type: "string",
   enum: words,
 });
 const ref = <Name extends keyof typeof COMPONENTS>(
   name: Name,
 ): Schema<ValueOf<typeof COMPONENTS[Name]>> => ({ $ref: `#/components/schemas/${name}` });
-export const described = <Value>(schema: Schema<Value>, description: string): Schema<Value> => ({
+const described = <Value>(schema: Schema<Value>, description: string): Schema<Value> => ({
   ...schema,
   description,
 });
 
-export const TEXT: Schema<string> = { type: "string" };
-export const TEXT_OR_NULL: Schema<string | null> = { type: ["string", "null"] };
-export const INTEGER: Schema<number> = { type: "integer" };
-export const INTEGER_OR_NULL: Schema<number | null> = { type: ["integer", "null"] };
-export const COUNT: Schema<number> = { type: "integer", minimum: 0 };
-export const COUNT_OR_NULL: Schema<number | null> = { type: ["integer", "null"], minimum: 0 };
+const TEXT: Schema<string> = { type: "string" };
+const TEXT_OR_NULL: Schema<string | null> = { type: ["string", "null"] };
+const INTEGER: Schema<number> = { type: "integer" };
+const INTEGER_OR_NULL: Schema<number | null> = { type: ["integer", "null"] };
+const COUNT: Schema<number> = { type: "integer", minimum: 0 };
+const COUNT_OR_NULL: Schema<number | null> = { type: ["integer", "null"], minimum: 0 };
 const NUMBER: Schema<number> = { type: "number" };
 const NUMBER_OR_NULL: Schema<number | null> = { type: ["number", "null"] };
-export const YES_NO: Schema<boolean> = { type: "boolean" };
+const YES_NO: Schema<boolean> = { type: "boolean" };
 const OBJECT: Schema<Readonly<Record<string, unknown>>> = { type: "object" };
 const TIME = described(INTEGER, "Unix milliseconds");
 const TIME_OR_NULL = described(INTEGER_OR_NULL, "Unix milliseconds; null: unknown");
+
+/** Parts of schemas, for other documents than those of the API. */
+export const SCHEMA_PARTS = {
+  object,
+  list,
+  orNull,
+  described,
+  text: TEXT,
+  textOrNull: TEXT_OR_NULL,
+  integer: INTEGER,
+  integerOrNull: INTEGER_OR_NULL,
+  count: COUNT,
+  countOrNull: COUNT_OR_NULL,
+  yesNo: YES_NO,
+};
+
 const CURSOR = described(
   TEXT_OR_NULL,
   "the value of the parameter for the page there; null: there is none",

@@ -7,9 +7,9 @@ import { hasOwnPort } from "../../protocols/list.ts";
 import type { ListedServer } from "../queries/schemas.ts";
 import { textLines } from "./formatted_texts.ts";
 import {
-  addressOf,
   FRESH_MS,
   iconUrl,
+  ipOf,
   modsOf,
   motdOptions,
   onlineServer,
@@ -86,7 +86,7 @@ export function mcsrvstat2(answer: StatusAnswer): Mcsrvstat2 {
 function commonOf(answer: StatusAnswer, version: 2 | 3): Common {
   const { address, query, found } = answer;
   const service = serviceOf(answer);
-  const ip = addressOf(answer);
+  const ip = ipOf(answer);
   const protocols = onlineServer(answer)?.protocols ?? [];
   const retrieved = Math.floor(retrievedAt(answer) / 1000);
   return {

@@ -5,9 +5,9 @@
  */
 import { wholeText } from "./formatted_texts.ts";
 import {
-  addressOf,
   FRESH_MS,
   iconUrl,
+  ipOf,
   modsOf,
   motdOptions,
   onlineServer,
@@ -76,7 +76,7 @@ function commonOf(answer: StatusAnswer) {
     online: onlineServer(answer) !== undefined,
     host: answer.address.host,
     port: answer.query.port,
-    ip_address: addressOf(answer) ?? null,
+    ip_address: ipOf(answer) ?? null,
     eula_blocked: false,
     retrieved_at: retrieved,
     expires_at: retrieved + FRESH_MS,

@@ -51,7 +51,7 @@ export function serviceOf({ found }: StatusAnswer): Service | undefined {
 }
 
 /** The address of a server without the zone; `undefined`: the request has a name of no server. */
-export function addressOf({ address, found }: StatusAnswer): string | undefined {
+export function ipOf({ address, found }: StatusAnswer): string | undefined {
   return found?.server.host.split("%")[0] ?? (address.isName ? undefined : address.host);
 }
 

@@ -4,13 +4,13 @@
  * @module
  */
 import { hasOwnPort } from "../../protocols/list.ts";
+import { modsOf } from "../components/server_facts.tsx";
 import type { ListedServer } from "../queries/schemas.ts";
 import { textLines } from "./formatted_texts.ts";
 import {
   FRESH_MS,
   iconUrl,
   ipOf,
-  modsOf,
   motdOptions,
   onlineServer,
   protocolNumber,
@@ -20,6 +20,7 @@ import {
   serviceOf,
   type StatusAnswer,
   versionName,
+  withVersions,
 } from "./server_facts.ts";
 import type { Mcsrvstat2, Mcsrvstat3 } from "./status_schemas.ts";
 
@@ -44,8 +45,8 @@ export function mcsrvstat3(answer: StatusAnswer): Mcsrvstat3 {
   const { names } = sampleOf(server, answer);
   const number = protocolNumber(server, answer);
   const release = number === null ? undefined : releaseName(number, answer);
-  const plugins = pluginsOf(server);
-  const mods = modsOf(server);
+  const plugins = withVersions(server.plugins);
+  const mods = withVersions(modsOf(server));
   return {
     ...common,
     ...onlinePart(server, answer),
@@ -69,8 +70,8 @@ export function mcsrvstat2(answer: StatusAnswer): Mcsrvstat2 {
   if (server === undefined) return common;
   const { names } = sampleOf(server, answer);
   const number = protocolNumber(server, answer);
-  const plugins = pluginsOf(server);
-  const mods = modsOf(server);
+  const plugins = withVersions(server.plugins);
+  const mods = withVersions(modsOf(server));
   return {
     ...common,
     ...onlinePart(server, answer),
@@ -150,10 +151,6 @@ function counts({ players_online: online, players_max: max }: ListedServer) {
 function oneLine(text: string, { query }: StatusAnswer) {
   const { raw, clean, html } = textLines(text, { dialect: query.edition });
   return { raw: raw.join("\n"), clean: clean.join("\n"), html: html.join("\n") };
-}
-
-function pluginsOf({ plugins }: ListedServer): { name: string; version: string }[] {
-  return (plugins ?? []).map(({ name, version }) => ({ name, version: version ?? "" }));
 }
 
 function namesAndTexts(items: readonly { readonly name: string; readonly version: string }[]) {

@@ -3,12 +3,12 @@
  *
  * @module
  */
+import { modsOf } from "../components/server_facts.tsx";
 import { wholeText } from "./formatted_texts.ts";
 import {
   FRESH_MS,
   iconUrl,
   ipOf,
-  modsOf,
   motdOptions,
   onlineServer,
   protocolNumber,
@@ -17,6 +17,7 @@ import {
   serviceOf,
   type StatusAnswer,
   versionName,
+  withVersions,
 } from "./server_facts.ts";
 import type { McstatusBedrock, McstatusJava } from "./status_schemas.ts";
 
@@ -38,7 +39,7 @@ export function mcstatusJava(answer: StatusAnswer): McstatusJava {
     },
     motd: wholeText(server.motd ?? "", motdOptions(server, answer)),
     icon: iconUrl(answer),
-    mods: modsOf(server),
+    mods: withVersions(modsOf(server)),
     plugins: (plugins ?? []).map(({ name, version }) => ({ name, version })),
     software,
   };

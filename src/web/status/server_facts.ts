@@ -4,7 +4,7 @@
  * @module
  */
 import { protocolReleases, versionsWith } from "../../classify/game_versions.ts";
-import type { FactValue } from "../../core/record.ts";
+import type { FactValue, Plugin } from "../../core/record.ts";
 import { namesIn } from "../../targets/requested_names.ts";
 import type { Service } from "../../targets/srv.ts";
 import type { StatusQuery, StoredStatus } from "../queries/dashboard_data.ts";
@@ -90,11 +90,9 @@ export function versionName(server: ListedServer, answer: StatusAnswer): string 
   return version ?? versionsWith(edition, protocolNumber(server, answer)) ?? null;
 }
 
-/** The mods that a server publishes, with an empty text for an unknown version. */
-export function modsOf(server: ListedServer): { name: string; version: string }[] {
-  const mods = factOf(server, "mods");
-  if (typeof mods !== "object" || mods === null || Array.isArray(mods)) return [];
-  return Object.entries(mods).map(([name, version]) => ({ name, version: String(version) }));
+/** Plugins or mods, with an empty text for an unknown version. */
+export function withVersions(list: readonly Plugin[] | null): { name: string; version: string }[] {
+  return (list ?? []).map(({ name, version }) => ({ name, version: version ?? "" }));
 }
 
 /** The names of players, or lines of text in place of them. */

@@ -72,7 +72,10 @@ postgresTest(
       const location = parseDatabaseLocation(await asRole(owner, url, reader))!;
       await using data = await openDashboardData(location, ENVIRONMENT, unexpected);
       await counted(data);
-      const get = clientOf({ data });
+      const get = clientOf({ data, statusApi: { hasNames: true } });
+      const [{ key }] = await owner.rows("select key from servers where id = 1");
+      const status = await get(`GET /3/${key}`);
+      assertEquals([status.status, JSON.parse(status.text).debug.cachehit], [200, true]);
       const [scan] = await data.scans();
       const paths = ROUTES.map(({ path }) => path).filter((path) => path !== "/api/live");
       for (const path of [...paths, "/servers?text=sky", "/map?layer=scanned"]) {

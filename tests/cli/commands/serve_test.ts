@@ -2,10 +2,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
+import { Store } from "../../../src/store/store.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { readStatusFiles } from "../../../src/cli/commands/serve/status_files.ts";
 import { inFolder, put } from "../../app/resume/stopped_programs.ts";
 import { mmdbBytes } from "../../app/geoip/mmdb_writer.ts";
+import { record } from "../../store/records.ts";
 import { fillServers } from "../../web/oracle.ts";
 import { finish, PrintedText, run, start } from "../program.ts";
 import { freePort } from "../../fakes/free_port.ts";
@@ -76,6 +78,37 @@ Deno.test("with the least permissions, the command serves every page, and ends b
       assertEquals(csv.split("\r\n").length, rows.length + 2);
       assert(rows.length > 40 && rows.every(({ edition }) => edition === "java"));
     });
+  }));
+
+Deno.test("with --status-api, everybody may read the status of servers, with their names only with --names", () =>
+  inFolder(async (folder) => {
+    const database = `${folder}/servers.db`;
+    {
+      await using opened = openSqlite(database);
+      await createTables(opened);
+      const players = ["Ann"];
+      await new Store(opened, () => Promise.resolve()).write([
+        record(25565, { host: "10.0.0.1", edition: "java", protocols: ["slp"], players }),
+      ]);
+    }
+    for (const names of [[], ["--names"]]) {
+      await withServed(database, ["--status-api", "database", ...names], async (url) => {
+        const response = await fetch(`${url}/3/10.0.0.1`, { headers: { "user-agent": "" } });
+        assertEquals(response.headers.get("access-control-allow-origin"), "*");
+        const { online, players } = await response.json();
+        assertEquals([online, players.list !== undefined], [true, names.length > 0]);
+      });
+    }
+    for (
+      const [args, wanted] of [
+        [["--names"], "Cannot use --names without --status-api"],
+        [["--status-api", "open"], 'Cannot use --status-api "open": expected database'],
+      ] as const
+    ) {
+      const { code, stderr } = await run(["serve", database, ...args]);
+      assertEquals(code, 2);
+      assertStringIncludes(stderr, wanted);
+    }
   }));
 
 Deno.test("with --geoip, pages and the API show countries and operators, and the attribution", () =>

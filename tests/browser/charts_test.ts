@@ -26,6 +26,7 @@ async function writeWatched(file: string): Promise<void> {
     seen_at: START,
     players_online: 3,
     players_max: 10,
+    latency_ms: 5,
     scan_id: watchId(1),
   });
   const identity = identityOf(row)!;
@@ -80,6 +81,29 @@ async function drag(page: Page): Promise<void> {
   await page.mouse.up();
 }
 
+/** The times of both charts at the pointer of the first one, without states. */
+const timesAtPointer = async (page: Page) => {
+  const all = await page.locator("[data-readout]").allInnerTexts();
+  return all.map((text) => text.replace(/ UTC.*/, ""));
+};
+
+/** The charts share the cursor and the enlarged time, which a reload shows again. */
+async function share(page: Page): Promise<void> {
+  await drag(page);
+  await pointAt(page, 0.8);
+  const [first, second] = await timesAtPointer(page);
+  assertEquals(second, first);
+  const { hash } = new URL(page.url());
+  assertMatch(hash, /^#zoom=\d+-\d+$/);
+  await page.reload();
+  await pointAt(page, 0.8);
+  assertEquals(await timesAtPointer(page), [first, first]);
+  assertEquals(await page.locator("[data-reset]:visible").count(), 2);
+  await page.locator("[data-reset]").last().click();
+  assertEquals(await page.locator("[data-reset]:visible").count(), 0);
+  assertEquals(new URL(page.url()).hash, "");
+}
+
 /** Enlarges a part, and returns by double click, by Escape and by the button. */
 async function zoom(page: Page): Promise<void> {
   const button = page.locator("[data-reset]").first();
@@ -116,6 +140,7 @@ Deno.test("a chart has the period of its title, values at each position and by k
           await visit.open(path);
           await read(visit.page);
           await zoom(visit.page);
+          await share(visit.page);
           await visit.page.locator("summary").first().click();
           assertEquals(
             await visit.page.locator(".chart-table tbody tr").first().innerText(),

@@ -248,7 +248,9 @@ class AddressMap {
     location.assign(this.#mapUrl(`${addressText(around)}/${prefix - 8}`));
   }
 
+  /** Zooms by the wheel with Ctrl, as pinching on a touchpad does; without it, the page scrolls. */
   #wheel(event: WheelEvent): void {
+    if (!event.ctrlKey) return;
     const isIn = event.deltaY < 0;
     if (!isIn && this.square.prefix === 0 || isIn && this.square.prefix === 16) return;
     event.preventDefault();

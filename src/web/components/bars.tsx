@@ -28,7 +28,7 @@ export function shownBars({ facets }: Pick<Facets, "facets">, hasGeoip: boolean)
 }
 
 /**
- * Bars of the values of a facet.
+ * Bars of the values of a facet: shares of all servers.
  *
  * @param linkOf The URL of a value; without it, values are no links.
  */
@@ -40,9 +40,8 @@ export function Bars(
     linkOf?: LinkOf;
   },
 ) {
-  const most = Math.max(...values.map((one) => one.servers));
   const titles = [FACET_TITLES[name], "Bar", "Servers", "Share"];
-  const rows = values.map((one) => barOf(one, most, servers, linkOf));
+  const rows = values.map((one) => barOf(one, servers, linkOf));
   return (
     <Card title={FACET_TITLES[name]}>
       <BarTable titles={titles} rows={rows.slice(0, FIRST)} />
@@ -91,7 +90,7 @@ export function BarTable(
   );
 }
 
-function barOf(one: FacetValue, most: number, servers: number, linkOf?: LinkOf): BarRow {
+function barOf(one: FacetValue, servers: number, linkOf?: LinkOf): BarRow {
   const { value, label } = one;
   const text = <bdi>{safeText(label ?? String(value), 60)}</bdi>;
   return {
@@ -100,7 +99,7 @@ function barOf(one: FacetValue, most: number, servers: number, linkOf?: LinkOf):
       : linkOf === undefined
       ? text
       : <a href={linkOf(value)}>{text}</a>,
-    share: most > 0 ? one.servers / most : 0,
+    share: servers > 0 ? Math.min(1, one.servers / servers) : 0,
     color: value === null ? 7 : 0,
     numbers: [countText(one.servers), percentText(servers > 0 ? one.servers / servers : null)],
     title: `${countText(one.online)} online, ${countText(one.players)} players`,

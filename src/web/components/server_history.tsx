@@ -81,7 +81,7 @@ function playersChart(history: History): ChartProperties {
   const slotCounts = [...new Set(points.flatMap(({ slots }) => slots ?? []))];
   const [slots, most, players] = [
     {
-      name: slotCounts.length === 1 ? `slots (${countText(slotCounts[0])})` : "slots",
+      name: "slots",
       color: 7,
       shape: "line",
       isOutOfScale: true,
@@ -91,7 +91,7 @@ function playersChart(history: History): ChartProperties {
   ] as const;
   return {
     ...periodOf(history),
-    title: "Players",
+    title: slotCounts.length === 1 ? `Players of ${countText(slotCounts[0])} slots` : "Players",
     unit: "players",
     series: step > 0 ? [slots, most, players] : [slots, players],
     pieces: points.map((one) =>

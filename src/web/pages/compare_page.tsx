@@ -139,22 +139,24 @@ function ServerList({ data: { servers, from, to }, now }: { data: ComparePageDat
         <tbody>
           {servers.map(({ details: { server, uptime }, history: { peak } }, i) => (
             <tr>
-              <td>
+              <td class="c-name">
                 <span class="with-icon">
                   <i class={`key s${i}`}></i>
                   <ServerLink server={server} />
                 </span>
               </td>
-              <td>
+              <td class="c-address">
                 <StateDot state={stateOf(server, now)} /> <ServerAddress address={server.key} />
               </td>
-              <td class="number">{countText(server.online ? server.players_online : null)}</td>
-              <td class="number">{countText(peak?.players ?? null)}</td>
-              <td class="number">{latencyText(server.latency_ms)}</td>
-              <td>
+              <td class="number" data-title="Players">
+                {countText(stateOf(server, now) === "online" ? server.players_online : null)}
+              </td>
+              <td class="number" data-title="Peak">{countText(peak?.players ?? null)}</td>
+              <td class="number" data-title="Latency">{latencyText(server.latency_ms)}</td>
+              <td data-title="Uptime">
                 <UptimeText uptime={uptime["30d"]} />
               </td>
-              <td>
+              <td data-title="Last probe">
                 <Age at={server.probed_at} now={now} />
               </td>
               <td>

@@ -163,8 +163,8 @@ function CurveLegend({ square }: { square: Square }) {
         } number of its addresses.`}
       </p>
       <p class="hint">
-        Click or press Enter to enlarge a block, Escape or the wheel to go back. With Shift, arrow
-        keys go a block at a time.
+        Click or press Enter to enlarge a block, Escape to go back; or turn the wheel with Ctrl.
+        With Shift, arrow keys go a block at a time.
       </p>
     </Card>
   );

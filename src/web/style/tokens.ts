@@ -50,11 +50,11 @@ export const TOKENS = {
   s7: color("#5f6876", "#a3adbb"),
   /** The steps of the map from few to many. */
   m0: color("#e6eaef", "#1b2129"),
-  m1: color("#a9dcc6", "#114a3c"),
-  m2: color("#5fbf9b", "#17765c"),
-  m3: color("#1e9672", "#25a57d"),
-  m4: color("#0d6a50", "#5fd6aa"),
-  m5: color("#073d2f", "#d8fff0"),
+  m1: color("#2b946d", "#297a5c"),
+  m2: color("#1f7c5a", "#329671"),
+  m3: color("#156548", "#3cb488"),
+  m4: color("#0d4c35", "#79d2b2"),
+  m5: color("#072f20", "#d4f1e6"),
 } as const satisfies Readonly<Record<string, SchemeColors>>;
 
 export type Token = keyof typeof TOKENS;

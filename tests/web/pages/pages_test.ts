@@ -247,6 +247,24 @@ Deno.test("the breakdown has no bars of a property that a filter chooses", () =>
   ]);
 });
 
+Deno.test("the bars of the breakdown are shares of all servers", () => {
+  const values = [{ value: "Paper", servers: 30, online: 1, players: 0 }];
+  const facets = { servers: 120, online: 1, players: 0, facets: {} } as unknown as Facets;
+  const names = Object.keys({
+    edition: 0,
+    version: 0,
+    protocol: 0,
+    port: 0,
+    operator: 0,
+    country: 0,
+  });
+  Object.assign(facets.facets, Object.fromEntries(names.map((name) => [name, []])));
+  Object.assign(facets.facets, { software: values });
+  const data = { facets, trends: [], by: "version", days: 7 } as const;
+  const html = breakdownPage(data, contextOf("/breakdown"));
+  assert(html.includes('class="fill" width="25%"'), html);
+});
+
 Deno.test("the reader of elements finds what is wrong", () => {
   assertEquals(elementsOf('<p class="a" hidden><img src="b"/></p>').map(({ name }) => name), [
     ...["p", "img"],

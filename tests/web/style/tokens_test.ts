@@ -68,6 +68,9 @@ Deno.test("the steps of the map get stronger, away from the ground", () => {
       contrast(TOKENS[name][scheme], TOKENS.surface[scheme])
     );
     assertEquals(steps, steps.toSorted((a, b) => a - b));
+    for (const ground of [TOKENS.surface[scheme], TOKENS.m0[scheme]]) {
+      assert(contrast(TOKENS.m1[scheme], ground) >= 3, `${scheme}: ${ground}`);
+    }
   }
 });
 

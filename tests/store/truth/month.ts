@@ -18,6 +18,8 @@ import { identityOf } from "../../../src/store/rows/identity.ts";
 import { newEventId } from "../../../src/store/rows/uuid.ts";
 import { readDatabaseIdentity } from "../../../src/store/spill_file.ts";
 import { SpillingStore } from "../../../src/store/spilling_store.ts";
+import { endedScans, readEndedScan } from "../../../src/store/compared_scans.ts";
+import { scanDifferences } from "../../../src/store/scan_differences.ts";
 import { Store } from "../../../src/store/store.ts";
 import { writeImportedRecords } from "../../../src/store/writers/import_writer.ts";
 import { writeImportSummary } from "../../../src/store/writers/scan_events.ts";
@@ -92,6 +94,9 @@ export class Month {
   #seq = 0;
   #identity = "";
   readonly #numbers = new Map<string, number>();
+  readonly #selections = new Map<string, Selection>();
+  /** Events before this time were removed, Unix milliseconds. */
+  #prunedUntil = 0;
   readonly #optedOut = new Set<number>();
   /** The server that opts out in the scan that runs. */
   #leaver: TrueServer | undefined;
@@ -192,6 +197,23 @@ export class Month {
     return replies;
   }
 
+  /** The options of a scan, and its addresses. */
+  #start({ networks, excluded, ports, protocols, only }: Selection) {
+    const targets = only ? [] : [...networks].map((network) => `10.0.${network}.0/24`);
+    const rescan = only && "servers.db";
+    const range = (start: number, size: number) => ({ start, end: start + size });
+    const left = [...networks].flatMap((network) =>
+      Array.from({ length: 256 }, (_, i) => 0x0a000000 + 256 * network + i)
+    ).filter((address) => address % 5 === excluded);
+    return {
+      config: JSON.stringify({ targets, ports: ports.join(","), protocol: protocols, rescan }),
+      addresses: {
+        requested: [...networks].map((network) => range(0x0a000000 + 256 * network, 256)),
+        excluded: left.map((address) => range(address, 1)),
+      },
+    };
+  }
+
   #scope({ protocols }: Selection): InterviewScope {
     const shared = { allProtocols: PROTOCOLS, follow: true, verify: false };
     return { ...shared, protocols, downAfter: DOWN_AFTER };
@@ -201,6 +223,7 @@ export class Month {
     const selection = this.#drawSelection(day);
     const [id, at] = [scanId(++this.#scans), this.#at];
     this.truth.begin(id, at);
+    this.#selections.set(id, selection);
     const isCampaign = day > 1 && this.#random.chance(0.2) && selection.only === undefined;
     if (isCampaign) await this.#campaign(selection, id, at);
     else await this.#sweep(selection, id, at);
@@ -249,7 +272,7 @@ export class Month {
     for (;;) {
       try {
         const store = this.#store(selection, id);
-        await store.begin({ id, at: since, runAt, config: "{}" });
+        await store.begin({ id, at: since, runAt, ...this.#start(selection) });
         for (; from < replies.length; from += BATCH) {
           const batch = replies.slice(from, from + BATCH);
           if (hasOutage) this.#interruptions.isDown = random.chance(0.5);
@@ -306,8 +329,7 @@ export class Month {
   /** A scan in two parts: rows arrive twice, one part may fail, and be retried the next day. */
   async #campaign(selection: Selection, id: string, since: number): Promise<void> {
     const { database, truth } = this;
-    const addresses = { requested: [], excluded: [] };
-    await beginCampaignScan(database, { id, at: since, parts: 2, config: "{}", addresses });
+    await beginCampaignScan(database, { id, at: since, parts: 2, ...this.#start(selection) });
     const numbers = { probesSent: 1, replies: 1, found: 1, position: 1, total: 1 };
     let fails = this.#random.chance(0.4);
     const parts = [0, 1].map((part): Selection => {
@@ -457,7 +479,8 @@ export class Month {
 
   async #prune(): Promise<void> {
     await this.#compareEvents();
-    await removeEvents(this.database, this.#at - 3 * DAY_MS, pause);
+    this.#prunedUntil = this.#at - 3 * DAY_MS;
+    await removeEvents(this.database, this.#prunedUntil, pause);
     const hourly = this.#at - 4 * DAY_MS;
     await downsampleObservations(this.database, { hourly, daily: this.#at - 8 * DAY_MS }, pause);
     await packAbandonedScans(this.database, this.#at, { between: pause });
@@ -467,6 +490,45 @@ export class Month {
     await this.#compareEvents();
     await this.#compareStates();
     for (const id of this.#numbers.keys()) await this.#compareMembers(id);
+    const ended = [...this.truth.scans.values()].filter(({ isFinished }) => isFinished);
+    const last = ended.pop()?.id;
+    if (last === undefined || ended.length === 0) return;
+    await this.#compareScans(ended.at(-1)!.id, last);
+    await this.#compareScans(this.#random.pick(ended).id, last);
+  }
+
+  /** Compares what differs between two scans. */
+  async #compareScans(from: string, to: string): Promise<void> {
+    const scans = new Map((await endedScans(this.database)).map((one) => [one.id, one]));
+    const [before, now] = [
+      await readEndedScan(this.database, scans.get(from)!),
+      await readEndedScan(this.database, scans.get(to)!),
+    ];
+    const { servers } = await scanDifferences(this.database, before, now);
+    const [a, b] = [this.#selections.get(from)!, this.#selections.get(to)!];
+    const isAlike = [a.ports, a.protocols].join() === [b.ports, b.protocols].join();
+    const isAsked = this.#asked(a);
+    const expected = this.truth.difference(
+      from,
+      to,
+      (server, key) => isAlike && a.only === undefined && isAsked(server, key),
+    );
+    const stored = servers.map(({ difference, server, changes }) =>
+      difference !== "changed"
+        ? `${difference} ${server}`
+        : `changed ${server} ${
+          JSON.stringify(Object.fromEntries(Object.entries(changes ?? {}).toSorted()))
+        }`
+    );
+    const { since } = this.truth.scans.get(from)!;
+    // An import has no events of servers, so what it changes is not known.
+    const isComparable = (line: string) => {
+      const [kind, key] = line.split(" ");
+      const isImported = (this.truth.importedAt.get(key) ?? 0) > since;
+      return kind !== "changed" || since >= this.#prunedUntil && !isImported;
+    };
+    const comparable = (lines: string[]) => lines.filter(isComparable).sort();
+    assertEquals(comparable(stored), comparable(expected), `${from} and ${to}`);
   }
 
   /** Compares the events since the last comparison. */

@@ -3,9 +3,9 @@
  * lie; scans with other targets, ports and protocols end early, are resumed, killed and retried, lose
  * replies and the database, in one program and in parts of a campaign; a watch polls some of the servers
  * and is restarted; rows are imported, servers forgotten and opted out, old rows pruned. The events, the
- * states of servers and what scans saw of them equal the truth after each day.
+ * states of servers, what scans saw of them and what differs between scans equal the truth after each day.
  *
- * Covers src/store/writers/.
+ * Covers src/store/writers/ and src/store/scan_differences.ts.
  */
 import { assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";

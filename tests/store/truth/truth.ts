@@ -20,6 +20,7 @@ interface Known {
   protocols: readonly string[];
   /** The last reply; null: none. */
   repliedAt: number | null;
+  readonly firstSeen: number;
   /** The last probe, with or without a reply. */
   probedAt: number;
   online: boolean;
@@ -36,9 +37,12 @@ interface TrueScan {
   readonly id: string;
   readonly since: number;
   readonly members: Record<Kind, Set<string>>;
+  /** What servers published when they replied. */
+  readonly replies: Map<string, Readonly<Record<string, unknown>>>;
   /** Whether it is the first one of the database. */
   readonly isFirst: boolean;
   told: number;
+  isFinished: boolean;
 }
 
 /** An event. */
@@ -58,6 +62,8 @@ export type Asked = (server: Pick<Known, "address" | "port" | "protocols">, key:
 export class Truth {
   readonly known = new Map<string, Known>();
   readonly forgotten = new Set<string>();
+  /** When an import last replaced the row of a server, Unix milliseconds. */
+  readonly importedAt = new Map<string, number>();
   readonly scans = new Map<string, TrueScan>();
   /** The events since they were taken last. */
   events: TrueEvent[] = [];
@@ -74,7 +80,10 @@ export class Truth {
     if (this.scans.has(id)) return; // resumed
     const members = Object.fromEntries(KINDS.map((kind) => [kind, new Set<string>()]));
     const isFirst = this.known.size === 0;
-    this.scans.set(id, { id, since, isFirst, members: members as TrueScan["members"], told: 0 });
+    this.scans.set(id, {
+      ...{ id, since, isFirst, members: members as TrueScan["members"], told: 0 },
+      ...{ replies: new Map(), isFinished: false },
+    });
   }
 
   /** An event `new`, `back` or `lost`. Those beyond the limit are only counted, any of them. */
@@ -126,7 +135,9 @@ export class Truth {
       },
       ...{ guid: guid ?? before?.guid ?? null, optedOut: before?.optedOut ?? false },
       failedAt: scan === undefined ? [] : before?.failedAt ?? [],
+      firstSeen: Math.min(at, before?.firstSeen ?? at),
     });
+    scan?.replies.set(key, { motd, guid: this.known.get(key)!.guid, protocols: all });
   }
 
   /** A scan, or parts of it, has ended: servers that it asked and that did not reply are missed. */
@@ -151,10 +162,40 @@ export class Truth {
 
   /** A scan is over, and has asked all its targets: the summary. */
   finish(id: string, at: number): void {
-    const { members: { new: fresh, back, lost }, told } = this.scans.get(id)!;
+    const scan = this.scans.get(id)!;
+    scan.isFinished = true;
+    const { members: { new: fresh, back, lost }, told } = scan;
     if (fresh.size + back.size + lost.size <= told) return;
     const data = { new: fresh.size, back: back.size, lost: lost.size, told };
     this.#event(at, null, "scan_summary", data);
+  }
+
+  /**
+   * What differs between two finished scans.
+   *
+   * @param asked Whether the earlier scan asked a server that it did not note, by what is known of it.
+   */
+  difference(from: string, to: string, asked: Asked): string[] {
+    const [{ members: a, replies: before, since }, { members: b, replies }] = [from, to]
+      .map((id) => this.scans.get(id)!);
+    const isMissed = ({ found, missed }: typeof a, key: string) =>
+      missed.has(key) && !found.has(key);
+    const lines = [...a.found].filter((key) => isMissed(b, key)).map((key) => `lost ${key}`);
+    for (const key of b.found) {
+      const server = this.known.get(key)!;
+      if (isMissed(a, key)) lines.push(`back ${key}`);
+      else if (!a.found.has(key)) {
+        if (server.firstSeen >= since && asked(server, key)) lines.push(`new ${key}`);
+      } else {
+        const [old, now] = [before.get(key)!, replies.get(key)!];
+        const changes = ["guid", "motd", "protocols"].map((name) => [name, [old[name], now[name]]])
+          .filter(([, [x, y]]) => JSON.stringify(x) !== JSON.stringify(y));
+        if (changes.length > 0) {
+          lines.push(`changed ${key} ${JSON.stringify(Object.fromEntries(changes))}`);
+        }
+      }
+    }
+    return lines.sort();
   }
 
   /** A poll of the watch without a reply. */
@@ -206,6 +247,7 @@ export class Truth {
       const missing = !online || missedScans > 0;
       if (repliedAt === null) counts.new++;
       else if (missing && record.seen_at - repliedAt >= HOUR_MS) counts.back++;
+      this.importedAt.set(key, at);
       const events = this.events.length;
       this.reply(key, record, address);
       this.events.length = events; // an import has no events of servers

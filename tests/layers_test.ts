@@ -65,6 +65,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     "scans",
     "schema",
     "uptime",
+    "counts",
     "forget",
     "merging",
     "writers",

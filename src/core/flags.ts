@@ -53,3 +53,34 @@ export const INCOMPLETE_FLAGS: readonly string[] = [
 
 /** The flag of records whose interview was cut short, so that protocols may not have been sent. */
 export const CUT_SHORT = "cutShort";
+
+/**
+ * The flags of servers in databases whose number of players cannot be believed: the rule of each. See
+ * src/store/counts/player_rules.ts.
+ */
+export const PLAYER_FLAGS = {
+  playersAboveSlots:
+    "in the last 7 days, half of the replies or more have more players than slots: players are not ranked",
+  playersConstant:
+    "10 players or more, and fewer than 90 % of the slots: the same number in 24 replies or more, for 3 days " +
+    "or longer",
+  playersSteps:
+    "the last 24 changes or more of the number of players are multiples of one number, or repeat like the " +
+    "teeth of a saw",
+  playersSameNames:
+    "the same 5 names or more for 3 days or longer, while the number of players had 8 values or more",
+} as const satisfies FlagMeanings;
+
+/** A flag of a number of players. */
+export type PlayerFlag = keyof typeof PLAYER_FLAGS;
+
+/** Why a rule flags a server. Times are Unix milliseconds. */
+export interface FlagReason {
+  /** Since when what the rule describes has been seen. */
+  readonly since: number;
+  /** The values by which the rule decided. */
+  readonly [value: string]: number;
+}
+
+/** The rules that flag a server, and why. */
+export type FlagReasons = Readonly<Partial<Record<PlayerFlag, FlagReason>>>;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type FlagMeanings, GENERAL_FLAGS } from "../core/flags.ts";
+import { type FlagMeanings, GENERAL_FLAGS, PLAYER_FLAGS } from "../core/flags.ts";
 import { LAN_FLAGS } from "./lan/discovery_facts.ts";
 import { PROTOCOLS } from "./list.ts";
 import type { Protocol } from "./protocol.ts";
@@ -11,7 +11,7 @@ import type { Protocol } from "./protocol.ts";
 /** A flag of a record. */
 export interface DocumentedFlag {
   readonly name: string;
-  /** What sets the flag: the name of a protocol, `any` protocol, or `LAN worlds`. */
+  /** What sets the flag: the name of a protocol, `any` protocol, `LAN worlds`, or `databases`. */
   readonly setBy: string;
   /** Whether only a scan with `--verify` sets the flag. */
   readonly isOfVerify: boolean;
@@ -28,6 +28,7 @@ export function documentedFlags(protocols: readonly Protocol[] = PROTOCOLS): Doc
       ...flagsOf(name, verify?.flags, true),
     ]),
     ...flagsOf("LAN worlds", LAN_FLAGS),
+    ...flagsOf("databases", PLAYER_FLAGS),
   ];
 }
 

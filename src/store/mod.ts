@@ -170,6 +170,8 @@ export type { ScanAddresses } from "./scans/scan_ranges.ts";
 export { checkVersion } from "./schema/create_tables.ts";
 export { addMonths, compactMonths } from "./schema/partitions.ts";
 export { createTextIndex } from "./schema/text_index.ts";
+export { allFlags } from "./rows/server_flags.ts";
+export { judgePlayers } from "./counts/judge_players.ts";
 export { GRACE_MS } from "./uptime/dirty_hours.ts";
 export { rollUp } from "./uptime/roll_up.ts";
 export { type Period, periodStart, readState, timeList, VALID_MS } from "./uptime/rollup_hours.ts";

@@ -20,5 +20,5 @@ Deno.test("the flags of a protocol have its name, those of --verify are marked",
     { name: "closed", setBy: "sample", isOfVerify: true, meaning: "the port is closed" },
   ]);
   const others = documentedFlags([sample]).map(({ setBy }) => setBy);
-  assertEquals([...new Set(others)], ["any", "sample", "LAN worlds"]);
+  assertEquals([...new Set(others)], ["any", "sample", "LAN worlds", "databases"]);
 });

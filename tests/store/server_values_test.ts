@@ -38,6 +38,7 @@ function rowOf(one: ServerRecord): Row {
     ...STATE,
     online: 1,
     changed_at: 4,
+    player_flags: null,
     players_at: 6,
   };
 }
@@ -68,6 +69,7 @@ Deno.test("a record is unchanged after conversion to columns and back", () => {
         ...STATE,
         changed_at: 4,
         players_at: whole.players === null ? null : 6,
+        player_flags: null,
       });
     }),
     { seed: 4, numRuns: 1000 },
@@ -240,6 +242,7 @@ Deno.test("each cell that another program broke is reported, and counts as empty
     [{ players: null, players_at: null }, "[1]"],
     [{ plugins: null }, '[{"name":"a"}]'],
     [{ extras: null }, "[]"],
+    [{ player_flags: null }, "[]"],
     [{ flags: [] }, '"a"'],
     [{ protocols: [] }, "null"],
     [{ players_max: null }, 2.5],

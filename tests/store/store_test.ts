@@ -88,6 +88,7 @@ onEngines("a server has one row with its last reply, and one observation per sca
       probed_at: 3000,
       changed_at: 3000,
       players_at: null,
+      player_flags: null,
     },
     {
       ...record(2, { players_online: 5, seen_at: 1001 }),
@@ -97,6 +98,7 @@ onEngines("a server has one row with its last reply, and one observation per sca
       probed_at: 1001,
       changed_at: 1001,
       players_at: null,
+      player_flags: null,
     },
   ]);
   const seen = await all(

@@ -28,7 +28,7 @@ export function listedServer(id: number, more: Partial<ListedServer> = {}): List
       players: ["Ann"],
     },
     ...{ missed_scans: 0, first_seen: NOW, probed_at: NOW, changed_at: NOW },
-    ...{ players_at: null, uptime_30d: null, tags: [], notes: null },
+    ...{ players_at: null, player_flags: null, uptime_30d: null, tags: [], notes: null },
     ...{ country: null, asn: null, operator: null, has_icon: false },
     ...more,
   } as ListedServer;

@@ -13,6 +13,7 @@ import {
   type ConnectionEnvironment,
   downsampleCutoffs,
   downsampleObservations,
+  judgePlayers,
   lastWatched,
   openExisting,
   packAbandonedScans,
@@ -60,7 +61,7 @@ export interface Pruned {
 const LATEST = Date.UTC(9999, 11, 31);
 
 /**
- * Prunes a database. Also computes uptime that is missing, removes icons that no server has,
+ * Prunes a database. Also computes uptime that is missing, judges numbers of players, removes icons that no server has,
  * and packs what abandoned scans saw of servers.
  *
  * @param report Receives a line for each month whose space is freed later.
@@ -82,6 +83,7 @@ async function prune(
   return await withDatabaseErrors("write to", database, async () => {
     // Uptime is computed from observations, so it is computed before observations are removed.
     await rollUp(database, removing);
+    await judgePlayers(database, removing);
     return {
       name: database.name,
       observations: observations === undefined

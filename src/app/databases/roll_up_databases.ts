@@ -1,14 +1,15 @@
 /**
- * Computes the uptime of servers in databases every hour while a watch runs.
+ * Computes the uptime of servers in databases every hour while a watch runs, and judges numbers of players daily.
  *
  * @module
  */
-import { HOUR_MS } from "../../core/quantities.ts";
+import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import { type Clock, sleep, systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import {
   type ConnectionEnvironment,
   GRACE_MS,
+  judgePlayers,
   openExisting,
   rollUp,
   withDatabaseErrors,
@@ -81,6 +82,10 @@ async function rollUpOnce(
 ): Promise<boolean> {
   await using database = await openExisting(location, environment);
   const between = () => sleep(systemClock, PAUSE_MS, signal);
-  const work = () => rollUp(database, { between, signal });
+  const work = async () => {
+    const isDone = await rollUp(database, { between, signal });
+    await judgePlayers(database, { between, signal, everyMs: DAY_MS });
+    return isDone;
+  };
   return await withDatabaseErrors("write to", database, work);
 }

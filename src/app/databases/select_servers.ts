@@ -193,7 +193,13 @@ export function storedServersTable(
       text: ({ missed_scans: missed }) => missed ? `${missed}` : "",
     },
     { title: "EDITION", width: 9, rank: 7, text: ({ edition }) => edition ?? "" },
-    { title: "PLAYERS", width: 9, rank: 1, text: playersText },
+    {
+      title: "PLAYERS",
+      width: 9,
+      rank: 1,
+      // Which flags they are is in the column player_flags of --json and --csv.
+      text: (row) => `${row.player_flags == null ? "" : "!"}${playersText(row)}`,
+    },
     { title: "VERSION", width: 12, rank: 3, text: (row) => shownVersion(row) ?? "" },
     { title: "SOFTWARE", width: 14, rank: 5, text: ({ software }) => software ?? "" },
     { title: "TAGS", width: 12, rank: 8, text: ({ tags = [] }) => tags.join(", ") },

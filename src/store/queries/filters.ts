@@ -24,6 +24,7 @@ import {
   SEARCHED,
   type ServerCondition,
 } from "./server_conditions.ts";
+import { hasPlayers } from "./players_filter.ts";
 import { listsParts, withParts } from "./listed_parts_filter.ts";
 import { hasVersion, isVersion, type VersionedServer } from "./version_filter.ts";
 
@@ -51,7 +52,7 @@ export interface ServerFilters {
   readonly port?: readonly number[];
   /** Networks in CIDR notation, ranges of addresses, or single addresses. */
   readonly network?: readonly string[];
-  /** Flags of the last reply. */
+  /** Flags of the last reply, or of the number of players. */
   readonly flag?: readonly string[];
   /** Tags of the server, of which it has one. */
   readonly tag?: readonly string[];
@@ -139,7 +140,14 @@ export const SERVER_FILTERS = {
       return address !== undefined && isWanted(address);
     };
   }),
-  flag: filter("flags", hasFlag, hasOneOf),
+  flag: {
+    ...filter("flags", hasFlag, hasOneOf),
+    test: (wanted: readonly string[]) => {
+      const isWanted = hasOneOf(wanted);
+      return ({ flags, player_flags: others }: Pick<ListedRecord, "flags" | "player_flags">) =>
+        isWanted([...flags, ...Object.keys(others ?? {})]);
+    },
+  },
   tag: {
     sql: hasTag,
     test: (wanted: readonly string[]) => {
@@ -270,14 +278,15 @@ function hasFlag(database: Database, { flag = [] }: ServerFilters): ServerCondit
   const values = [listValue(database, flags)];
   const isFlag = isInList(database, "f.flag", "text");
   const sql = database.engine === "postgres"
-    ? "jsonb_exists_any(s.flags, ?::text[])"
+    ? "(jsonb_exists_any(s.flags, ?::text[]) or jsonb_exists_any(s.player_flags, ?::text[]))"
     : `exists (select 1 from server_flags f where ${isFlag} and f.server = s.id)`;
   const distinct = flags.length > 1 ? "distinct " : "";
   const ids = {
     sql: `select ${distinct}f.server as id from server_flags f where ${isFlag}`,
     values,
   };
-  return { table: "s", sql, values, ids };
+  const both = database.engine === "postgres" ? [...values, ...values] : values;
+  return { table: "s", sql, values: both, ids };
 }
 
 function hasTag(database: Database, { tag = [] }: ServerFilters): ServerCondition {
@@ -291,28 +300,6 @@ function hasTag(database: Database, { tag = [] }: ServerFilters): ServerConditio
     values,
     ids: { sql: `select ${distinct}g.server as id from server_tags g where ${isTag}`, values },
   };
-}
-
-/**
- * The condition of the filters `minPlayers` and `maxPlayers`. The first column of the players' index is
- * `online`, so both states are searched.
- */
-function hasPlayers(
-  _: Database,
-  { online, minPlayers = 0, maxPlayers }: ServerFilters,
-): ServerCondition {
-  const players = "coalesce(t.players_online, -1)";
-  const sql = `${players} >= ?${maxPlayers === undefined ? "" : ` and ${players} <= ?`}`;
-  const values = [minPlayers, ...maxPlayers === undefined ? [] : [maxPlayers]];
-  const [isOnline, isOffline] = [true, false].map((state) =>
-    `select t.server as id from server_state t where t.online = ${state} and ${sql}`
-  );
-  const ids = { sql: `${isOnline} union all ${isOffline}`, values: [...values, ...values] };
-  if (online !== undefined) return { table: "t", sql, values, ids, order: "players" };
-  const conditions = [false, true].map((state): ServerCondition => {
-    return { table: "t", sql: `t.online = ${state}`, values: [], order: "players" };
-  });
-  return { table: "t", sql, values, ids, ranges: { order: "players", conditions } };
 }
 
 /** The condition of the filter `software`. */

@@ -49,7 +49,7 @@ export type UsualOrder =
 const ORDERS: Readonly<Record<UsualOrder, SortOrder>> = {
   players: {
     table: "t",
-    keys: ["t.online", "coalesce(t.players_online, -1)", "t.server"],
+    keys: ["t.online", "t.within_slots", "coalesce(t.players_online, -1)", "t.server"],
     isDescending: true,
     index: "server_state_players",
   },

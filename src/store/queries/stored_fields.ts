@@ -65,6 +65,14 @@ export const STATE_FIELDS = [
     nullable: true,
     meaning: "notes of users on the server, such as the title in an imported list",
   },
+  {
+    name: "player_flags",
+    type: "facts",
+    nullable: true,
+    meaning:
+      "the flags by which the number of players cannot be believed: for each one since when (`since`, Unix " +
+      "milliseconds), and the values by which its rule decided",
+  },
 ] as unknown as readonly Field[];
 
 /** Fields of a server of a database, in the order of columns. */

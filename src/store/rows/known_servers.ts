@@ -37,6 +37,8 @@ export interface KnownServer {
   readonly players: string | null;
   /** When the server published the last names of players that are stored; `null`: none are. */
   readonly playersAt: number | null;
+  /** Since when the server publishes the same names of players, Unix milliseconds; `null`: none are stored. */
+  readonly playersSince: number | null;
   /** The requested columns of the last reply. */
   readonly columns: Partial<ServerRecord>;
   /** The state; `undefined` for a row that this transaction has just inserted. */
@@ -94,6 +96,7 @@ export async function readKnownServers(
     `select s.id, s.key, s.address, s.port, ${hexColumn(database, "s.content")} as content, ` +
       `${hexColumn(database, "s.digest")} as digest, s.first_seen, s.changed_at, ` +
       "case when p.seen_at >= t.replied_at then p.names end as names, p.seen_at as players_at, " +
+      "p.same_since as players_since, " +
       columns.map((name) => `${fieldExpression(name)} as ${name}, `).join("") +
       "t.online, t.missed_scans, t.lacking_parts, t.players_online, " +
       "case when c.kind = 'watch' and c.state = 'running' then t.scan end as watch, " +
@@ -140,6 +143,7 @@ function knownServer(row: Row, columns: readonly (keyof ServerRecord)[]): KnownS
     changedAt: Number(row.changed_at),
     players: textOrNull(row.names),
     playersAt: numberOrNull(row.players_at),
+    playersSince: numberOrNull(row.players_since),
     columns: Object.fromEntries(columns.map((name) => [name, fieldOf(name, row[name])])),
     ...(isStored && { state: knownState(row) }),
   };

@@ -5,7 +5,7 @@
  */
 import { type BulkStatement, type Database, insertInto, isInList } from "../database/database.ts";
 import { listValue, type Value } from "../database/database.ts";
-import { readTexts } from "./json_cells.ts";
+import { readJson, readTexts } from "./json_cells.ts";
 import { SERVER_COLUMNS } from "./server_values.ts";
 
 /** Writes the flags of servers. */
@@ -58,6 +58,15 @@ export async function writeFlags(
     for (const flag of now.difference(old)) added.push([flag, id]);
     for (const flag of old.difference(now)) removed.push([flag, id]);
   }
+  await changeFlags(database, added, removed);
+}
+
+/** Adds and removes flags of servers: pairs of a flag and `servers.id`. */
+export async function changeFlags(
+  database: Database,
+  added: Value[][],
+  removed: Value[][],
+): Promise<void> {
   await database.bulk(DELETE_FLAG, inOrder(removed));
   await database.bulk(INSERT_FLAG, inOrder(added));
 }
@@ -84,6 +93,12 @@ function inOrder(pairs: Value[][]): Value[][] {
   return pairs.sort(([a, one], [b, other]) =>
     a === b ? Number(one) - Number(other) : a! < b! ? -1 : 1
   );
+}
+
+/** The flags of a server's last reply and of its number of players, from the JSON texts of both columns. */
+export function allFlags(flags: string, playerFlags: string | null): string[] {
+  const others = playerFlags === null ? {} : readJson(playerFlags, "facts") as object ?? {};
+  return [...readTexts(flags) ?? [], ...Object.keys(others)];
 }
 
 /** The flags of a JSON list. A value of another program that is not a list of texts has none. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { FlagReasons } from "../../core/flags.ts";
 import { FIELDS, type FieldType, type ServerRecord } from "../../core/record.ts";
 import { parseAddress } from "../../core/address.ts";
 import type { Row, Value } from "../database/database.ts";
@@ -33,6 +34,11 @@ export interface StoredRecord extends ServerRecord, ServerState {
   readonly tags?: readonly string[];
   /** Notes of users on the server. Default: none. */
   readonly notes?: string | null;
+  /**
+   * The rules by which the number of players cannot be believed, and the values by which each decided;
+   * null: none. Default: null.
+   */
+  readonly player_flags?: FlagReasons | null;
 }
 
 /** A server as a query of a database returns it. */
@@ -44,6 +50,7 @@ export interface ListedRecord extends StoredRecord {
   changed_at: number;
   /** See {@linkcode StoredRecord.players_at}; `null`: without names. */
   readonly players_at: number | null;
+  readonly player_flags: FlagReasons | null;
 }
 
 /** SQL expressions of fields that are not columns of `servers` with the field's name. */
@@ -67,7 +74,7 @@ export const RECORD_COLUMNS: string = [
   ...FIELDS.map(({ name }) => `${fieldExpression(name)} as ${name}`),
   "s.key as key, s.scope as scope, t.online as online, t.missed_scans as missed_scans",
   "s.first_seen as first_seen, t.probed_at as probed_at, s.changed_at as changed_at",
-  "p.seen_at as players_at",
+  "p.seen_at as players_at, s.player_flags as player_flags",
 ].join(", ");
 
 /**
@@ -100,6 +107,8 @@ export function recordOf(row: Row, onBroken?: (cell: BrokenCell) => void): Liste
   };
   const timeOf = (column: "first_seen" | "probed_at" | "changed_at") =>
     numberOf(column, (time) => storableTime(time) !== null);
+  const flags = row.player_flags === null ? null : readJson(String(row.player_flags), "facts");
+  if (flags === undefined) onBroken?.({ key, column: "player_flags" });
   const host = canonicalHost(String(row.host));
   if (parseAddress(host) === undefined) onBroken?.({ key, column: "address" });
   return {
@@ -111,6 +120,7 @@ export function recordOf(row: Row, onBroken?: (cell: BrokenCell) => void): Liste
     probed_at: timeOf("probed_at"),
     changed_at: timeOf("changed_at"),
     players_at: record.players === null ? null : Number(row.players_at),
+    player_flags: (flags ?? null) as FlagReasons | null,
   };
 }
 

@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 17. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 18. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite
@@ -18,7 +18,7 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 15; versions 1 to 14 had other tables
+  version integer not null,               -- 18; versions 1 to 17 had other tables
   identity text not null,                 -- the identity of the database, hexadecimal; a copy has the same
   collector text not null                 -- the identity of its collectors, hexadecimal; `copy` makes another one
 );
@@ -149,6 +149,7 @@ sqlite:   address_sort text not null,             -- the address in a form that 
   first_seen timestamptz not null,        -- when the server was first found or imported
   changed_at timestamptz not null,        -- when the database recorded the last change of the content or of online
   notes text,                             -- set by users or by import: no scan or watch changes them
+  player_flags jsonb,                     -- rules that flag the number of players, and why: an object; null: none
 postgres:   kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || replace(protocols::text, '", "', '","')) stored -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 sqlite:   kind_key text collate "C" not null generated always as (case when alias_of is null then '' else 'alias' end || '|' || replace(coalesce(edition, ''), '|', '?') || '|' || replace(coalesce(software_confidence, ''), '|', '?') || '|' || protocols) virtual -- alias or nothing, edition, software_confidence and protocols, joined by |, for searches
 );
@@ -181,13 +182,14 @@ create table server_state (
   players_max integer,                    -- player slots
   missed_scans integer not null,          -- scans in a row that probed the server without a reply
   online boolean not null,                -- whether the server counts as online
-  lacking_parts text not null default ''  -- parts that the last replies lacked, and how often: an object; empty: none
+  lacking_parts text not null default '', -- parts that the last replies lacked, and how often: an object; empty: none
+  within_slots boolean not null generated always as (coalesce(players_online <= players_max or players_max <= 0, true)) stored -- whether there are as many slots as players, or no known number of slots; computed by the database
 postgres: ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, parallel_workers = 0);
 sqlite: );
 
 create index server_state_players on server_state
-postgres:   (online, (coalesce(players_online, -1)), server) include (players_online);
-sqlite:   (online, (coalesce(players_online, -1)), server);
+postgres:   (online, within_slots, (coalesce(players_online, -1)), server) include (players_online);
+sqlite:   (online, within_slots, (coalesce(players_online, -1)), server);
 postgres: create index server_list_players on server_state (players_online desc nulls last);
 sqlite: create index server_list_players on server_state (players_online);
 
@@ -195,7 +197,8 @@ sqlite: create index server_list_players on server_state (players_online);
 create table server_players (
   server integer primary key,             -- servers.id
   names jsonb not null,                   -- a list of text
-  seen_at timestamptz not null            -- when the server published them
+  seen_at timestamptz not null,           -- when the server published them
+  same_since timestamptz not null         -- since when it publishes the same names, in any order
 );
 
 -- The values of servers.flags, one row each, for searches.
@@ -370,11 +373,12 @@ create table dirty_hours (
 create table rollup_state (
   closing_until timestamptz not null,     -- a new row with an earlier time makes its hours dirty
   closed_until timestamptz not null,      -- hours before this time were computed, or are in dirty_hours
-  sealed_until timestamptz not null       -- hours before this time are final: prune removed their rows
+  sealed_until timestamptz not null,      -- hours before this time are final: prune removed their rows
+  judged_at timestamptz not null          -- when the numbers of players were last judged
 );
 
-postgres: insert into rollup_state values ('1970-01-01Z', '1970-01-01Z', '1970-01-01Z');
-sqlite: insert into rollup_state values (0, 0, 0);
+postgres: insert into rollup_state values ('1970-01-01Z', '1970-01-01Z', '1970-01-01Z', '1970-01-01Z');
+sqlite: insert into rollup_state values (0, 0, 0, 0);
 
 -- The uptime of servers in 30 days of which the last one is at most 30 days ago.
 create view recent_uptime as

@@ -12,6 +12,7 @@ import { ChangedMeanwhile, insertInto, updateOf } from "../database/database.ts"
 import { detectChanges, type DetectionRules, type Transition } from "../events/detect.ts";
 import type { EventBody } from "../events/watch_event.ts";
 import { addressSort } from "../rows/addresses.ts";
+import { readTexts } from "../rows/json_cells.ts";
 import { SERVER_COLUMNS, type ServerValues, serverValues } from "../rows/server_values.ts";
 import type { ServerIdentity } from "../rows/identity.ts";
 import { type KnownServer, readKnownServers } from "../rows/known_servers.ts";
@@ -108,8 +109,14 @@ const UPDATE_CHANGED_AT = updateOf("servers", [["changed_at", "timestamptz"]], [
 /** Writes the names of players of servers, and when the servers published them. */
 export const UPSERT_PLAYERS = insertInto(
   "server_players",
-  [["server", "integer"], ["names", "jsonb"], ["seen_at", "timestamptz"]],
-  "on conflict (server) do update set names = excluded.names, seen_at = excluded.seen_at",
+  [
+    ["server", "integer"],
+    ["names", "jsonb"],
+    ["seen_at", "timestamptz"],
+    ["same_since", "timestamptz"],
+  ],
+  "on conflict (server) do update set names = excluded.names, seen_at = excluded.seen_at, " +
+    "same_since = excluded.same_since",
 );
 
 /**
@@ -309,9 +316,18 @@ async function writePlayers(
     const { playersAt, repliedAt, probedAt } = write;
     const at = storableTime(playersAt ?? repliedAt ?? probedAt) ?? 0;
     const stands = before?.playersAt ?? -Infinity;
-    return players === null || at < stands && stands <= now ? [] : [[id, players, at]];
+    if (players === null || at < stands && stands <= now) return [];
+    const isSame = hasSameNames(before?.players ?? null, String(players));
+    return [[id, players, at, isSame ? Math.min(before!.playersSince ?? at, at) : at]];
   });
   await database.bulk(UPSERT_PLAYERS, rows);
+}
+
+/** Whether two lists, which are JSON texts, have the same names in any order. */
+function hasSameNames(before: string | null, now: string): boolean {
+  if (before === null) return false;
+  const [old, names] = [readTexts(before), readTexts(now)];
+  return old !== null && old.length === names?.length && new Set(old).isSubsetOf(new Set(names));
 }
 
 /** Marks servers as changed now. `ids`: `servers.id`, in order. */

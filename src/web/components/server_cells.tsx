@@ -4,6 +4,12 @@
  *
  * @module
  */
+import {
+  type FlagReason,
+  type FlagReasons,
+  PLAYER_FLAGS,
+  type PlayerFlag,
+} from "../../core/flags.ts";
 import { DAY_MS } from "../../core/quantities.ts";
 import type { Uptime } from "../../store/mod.ts";
 import type { ListedServer } from "../queries/schemas.ts";
@@ -100,11 +106,29 @@ export function ServerAddress({ address }: { address: string }) {
   );
 }
 
-/** Players and slots, with a bar of the share: none if the count is above the slots. */
+/** The flags of a number of players, in one or two words. */
+const FLAG_TEXTS: Readonly<Record<PlayerFlag, string>> = {
+  playersAboveSlots: "above the slots",
+  playersConstant: "constant",
+  playersSteps: "steps",
+  playersSameNames: "same names",
+};
+
+/** The flags of a number of players that this version knows, and their reasons. */
+export function reasonsOf(reasons: FlagReasons | null): [PlayerFlag, FlagReason][] {
+  return (Object.keys(FLAG_TEXTS) as PlayerFlag[]).flatMap((flag) => {
+    const reason = reasons?.[flag];
+    return typeof reason === "object" ? [[flag, reason]] : [];
+  });
+}
+
+/** Players and slots, with a bar of the share: none if the count cannot be believed. */
 export function Players({ server, isStale = false }: { server: ListedServer; isStale?: boolean }) {
-  const { players_online: players, players_max: slots, online } = server;
+  const { players_online: players, players_max: slots, online, player_flags: reasons } = server;
   if (!online || players === null) return <span class="none">{UNKNOWN_TEXT}</span>;
-  const isAbove = slots !== null && players > Math.max(0, slots);
+  const isAbove = slots !== null && slots > 0 && players > slots;
+  const flags = new Set(reasonsOf(reasons).map(([flag]) => flag));
+  if (isAbove) flags.add("playersAboveSlots");
   const share = slots !== null && slots > 0 ? Math.max(0, players / slots) : 0;
   return (
     <span class={isStale ? "players stale" : "players"}>
@@ -112,7 +136,16 @@ export function Players({ server, isStale = false }: { server: ListedServer; isS
         <b>{countText(players)}</b>
         {slots !== null && <small>{` / ${countText(slots)}`}</small>}
       </span>
-      {isAbove ? <small class="above">above the slots</small> : <Bar share={share} />}
+      {flags.size === 0 ? <Bar share={share} /> : (
+        <small class="above">
+          {[...flags].map((flag, i) => (
+            <>
+              {i > 0 && ", "}
+              <abbr title={PLAYER_FLAGS[flag]}>{FLAG_TEXTS[flag]}</abbr>
+            </>
+          ))}
+        </small>
+      )}
     </span>
   );
 }

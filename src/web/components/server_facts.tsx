@@ -7,6 +7,7 @@
 import type { Child } from "npm:hono@4.13.19/jsx";
 import { versionsWith } from "../../classify/game_versions.ts";
 import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
+import { type FlagReasons, PLAYER_FLAGS } from "../../core/flags.ts";
 import type { Facts, FactValue, Plugin } from "../../core/record.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 import { MODS_FACTS } from "../../protocols/declared_facts.ts";
@@ -17,11 +18,11 @@ import { Card } from "./blocks.tsx";
 import { hexLines } from "./hex_lines.ts";
 import { acceptedUrl, scanUrl } from "./links.ts";
 import { ageText, countText, latencyText } from "./quantities.ts";
-import { CONFIDENCES } from "./server_cells.tsx";
+import { CONFIDENCES, reasonsOf } from "./server_cells.tsx";
 import { MotdText, safeText, Stranger, Time, wordsOf } from "./texts.tsx";
 
 /** Columns that have a part of the page of their own. */
-const ELSEWHERE = ["players", "plugins", "flags", "extras", "notes"];
+const ELSEWHERE = ["players", "plugins", "flags", "extras", "notes", "player_flags"];
 const TIMES = ["seen_at", "first_seen", "probed_at", "changed_at", "players_at"];
 
 /** All columns of a server that have a value, with their meanings as tooltips, folded. */
@@ -185,6 +186,35 @@ export function Flags({ flags }: { flags: readonly string[] }) {
         </>
       ))}
     </dl>
+  );
+}
+
+/** Why the number of players cannot be believed: the rules, and the values by which they decided. */
+export function PlayerFlags({ reasons }: { reasons: FlagReasons | null }) {
+  const known = reasonsOf(reasons);
+  if (known.length === 0) return null;
+  return (
+    <Card title="The number of players cannot be believed">
+      <dl class="flags">
+        {known.map(([flag, { since, ...values }]) => (
+          <>
+            <dt>
+              <code>{flag}</code>
+            </dt>
+            <dd>
+              {PLAYER_FLAGS[flag]}
+              <br />
+              <small>
+                since <Time at={Number(since)} />
+                {Object.entries(values).map(([name, value]) =>
+                  `; ${safeText(name, 20)}: ${countText(Number(value))}`
+                )}
+              </small>
+            </dd>
+          </>
+        ))}
+      </dl>
+    </Card>
   );
 }
 

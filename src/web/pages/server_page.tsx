@@ -17,6 +17,7 @@ import {
   FactsByProtocol,
   Flags,
   modsOf,
+  PlayerFlags,
   Plugins,
   RawReplies,
   ServerColumns,
@@ -103,6 +104,7 @@ function Published({ details, now }: { details: ServerDetails; now: number }) {
   const { server, players } = details;
   return (
     <div class="grid">
+      <PlayerFlags reasons={server.player_flags} />
       {server.flags.length > 0 && (
         <Card title="Flags">
           <Flags flags={server.flags} />

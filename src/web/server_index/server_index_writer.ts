@@ -6,7 +6,7 @@
 import { parseAddress } from "../../core/address.ts";
 import { cutText } from "../../core/text.ts";
 import type { Database, Row } from "../../store/database/database.ts";
-import { canonicalHost, hasParts } from "../../store/mod.ts";
+import { allFlags, canonicalHost, hasParts } from "../../store/mod.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { DictionaryWriter } from "./dictionary.ts";
 import {
@@ -53,7 +53,7 @@ export function indexedServerColumns(database: Database): string {
 }
 
 const SERVER_COLUMNS = [
-  "s.id, s.address, s.port, s.protocols, s.flags, s.software_confidence, s.alias_of, s.changed_at",
+  "s.id, s.address, s.port, s.protocols, s.flags, s.player_flags, s.software_confidence, s.alias_of, s.changed_at",
   "s.edition, s.protocol_version",
   ...["software", "version", "map"].map((name) => start(name, MAX_TEXT)),
   ...[start("name", MAX_NAME), start("motd_plain", MAX_MOTD)],
@@ -161,7 +161,12 @@ export class ServerIndexWriter extends ServerIndexViews {
       }),
     );
     code("protocols", row.protocols);
-    code("flags", row.flags);
+    code(
+      "flags",
+      row.player_flags === null
+        ? row.flags
+        : JSON.stringify(allFlags(String(row.flags), String(row.player_flags))),
+    );
     code("alias", row.alias_of);
     const { country, asn, operator } = this.geoipOf(canonicalHost(String(row.address)));
     code("country", country);

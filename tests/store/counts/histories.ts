@@ -5,6 +5,8 @@
  * @module
  */
 
+import { Random } from "../../../src/fleet/random.ts";
+
 /** The reply to one poll. */
 export interface Poll {
   /** Unix milliseconds. */
@@ -36,15 +38,10 @@ export interface History {
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 5);
 
-/** A generator of numbers from 0 to 1 (mulberry32). */
+/** A generator of numbers from 0 to 1. */
 function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const random = new Random(seed);
+  return () => random.u32() / 2 ** 32;
 }
 
 /** A server with people: they arrive more in the evening, stay for a while, and leave. */
@@ -64,9 +61,9 @@ class Crowd {
     const rhythm = 1 + 0.75 * Math.sin((hour - 13) / 24 * 2 * Math.PI);
     let expected = this.mean * rhythm * stepMs / this.stayMs;
     for (; expected > 0; expected--) {
-      if (this.random() < expected) this.#join(at, slots);
+      if (this.random() < expected) this.#join(at - this.random() * stepMs, slots);
     }
-    const staying = this.#ends.filter(({ until }) => until > at);
+    const staying = this.#ends.filter(({ until }) => until > at).slice(0, slots);
     this.#ends.splice(0, this.#ends.length, ...staying);
     return staying.map(({ name }) => name);
   }
@@ -77,7 +74,7 @@ class Crowd {
   }
 
   #join(at: number, slots: number): void {
-    if (this.#ends.length >= slots) return;
+    if (this.#ends.length >= 2 * slots) return;
     const stay = -Math.log(1 - this.random()) * this.stayMs;
     this.#ends.push({ until: at + stay, name: `Player_${this.#next++ % 5000}` });
   }
@@ -149,6 +146,14 @@ const MAKERS: readonly (readonly [kind: string, truth: Truth, maker: Maker])[] =
     slots: 20,
     sample: ["AfkA", "AfkB", "AfkC", "AfkD", "AfkE", "AfkF"],
   })],
+  ["twelve accounts that stay, and visitors", "honest", (random, { stepMs }) => {
+    const people = new Crowd(random, 1);
+    return (at) => ({ players: 12 + people.at(at, stepMs).length, slots: 50 });
+  }],
+  ["up to 3 reserved slots", "honest", (random, { stepMs }) => {
+    const people = new Crowd(random, 30);
+    return (at) => ({ players: people.at(at, stepMs, 43).length, slots: 40 });
+  }],
   ["network of lobbies, names are lines of text", "honest", (random, { stepMs }) => {
     const people = new Crowd(random, 2000);
     return (at) => ({

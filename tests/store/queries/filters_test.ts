@@ -1,6 +1,6 @@
 /**
- * Covers src/store/queries/filters.ts and src/store/queries/server_conditions.ts: filters are compared with
- * predicates of records.
+ * Covers src/store/queries/filters.ts, src/store/queries/players_filter.ts and
+ * src/store/queries/server_conditions.ts: filters are compared with predicates of records.
  */
 import { assert, assertEquals } from "@std/assert";
 import type { ServerRecord } from "../../../src/core/record.ts";

@@ -109,9 +109,9 @@ onEngines(
           );
           assert(!last.includes("TEMP B-TREE") && !last.includes("Sort"), message);
         } else {
-          // The condition is a part of the order's index: of players, in each of the two states.
+          // The condition is a part of the order's index: of players, in each of the two states, above and within the slots.
           const parts = filters.minPlayers !== undefined && index === "server_state_players"
-            ? 2
+            ? 4
             : 1;
           assert(plans.length <= parts && plans.every((one) => one.includes(index)), message);
         }

@@ -41,6 +41,7 @@ onEngines("a watch writes each server's state and each observation once", async 
     probed_at: 9000,
     changed_at: 9000,
     players_at: 1000,
+    player_flags: null,
   });
   const history = await historyOf(db, 1, 10);
   assertEquals(

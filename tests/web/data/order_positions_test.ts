@@ -50,7 +50,7 @@ onEngines("every position that a cursor may have leads to a page", async (databa
   const keys = [...numbers, ...texts, ...addresses];
   for (const sort of SORTS) {
     const all = keys.flatMap((a) => keys.flatMap((b) => [[a, b], ...keys.map((c) => [a, b, c])]));
-    const positions = [...all, ...numbers.flatMap((a) => [[0, a, a], [1, a, a]])]
+    const positions = [...all, ...numbers.flatMap((a) => [[0, 0, a, a], [1, 1, a, a]])]
       .filter((position) => isPosition(sort, position));
     assert(positions.length >= 6, sort);
     for (const position of positions) {

@@ -77,6 +77,7 @@ export function serverOf(text: string, key = text): ListedServer {
     ...{
       changed_at: NOW,
       players_at: NOW,
+      player_flags: { playersConstant: { since: NOW - HOUR, replies: 30, players: 7 } },
       uptime_30d: 0.5,
       tags: [],
       notes: text,

@@ -142,39 +142,34 @@ async function countChanges(database: Database, since: number): Promise<Changes[
   ) as Record<typeof CHANGE_KINDS[number], number[]>;
   const add = (kind: keyof typeof counts, hour: number, count: number) =>
     counts[kind][Math.min(HOURS - 1, Math.max(0, hour))] += count;
+  const byHour = (kinds: string, more = "") =>
+    `select e.kind, ${hourOf("e.at")} as hour, count(*) as n from events e where e.at >= ${time} ` +
+    `and e.kind in (${kinds}) ${more}group by 1, 2`;
+  const addRows = (rows: readonly Row[], sign: 1 | -1) => {
+    for (const { kind, hour, n } of rows) {
+      add(String(kind) as keyof typeof counts, Number(hour), sign * Number(n));
+    }
+  };
+  addRows(
+    await database.rows(
+      `select 'new' as kind, ${hourOf("s.first_seen")} as hour, count(*) as n from servers s ` +
+        `where s.first_seen >= ${time} group by 2`,
+      [since],
+    ),
+    1,
+  );
+  addRows(await database.rows(byHour("'offline', 'online', 'back', 'lost'"), [since]), 1);
   const summaries = await readSummaries(database, since);
+  if (summaries.length === 0) return counts;
   for (const { at, back, lost } of summaries) {
     const hour = Math.floor((at - since) / HOUR_MS);
     add("back", hour, back);
     add("lost", hour, lost);
   }
-  const queries = [
-    [
-      `select 'new' as kind, ${hourOf("s.first_seen")} as hour, count(*) as n from servers s ` +
-      `where s.first_seen >= ${time} group by 2`,
-      [since],
-    ],
-    [
-      `select e.kind, ${
-        hourOf("e.at")
-      } as hour, count(*) as n from events e where e.at >= ${time} ` +
-      "and e.kind in ('offline', 'online') group by 1, 2",
-      [since],
-    ],
-    [
-      `select e.kind, ${
-        hourOf("e.at")
-      } as hour, count(*) as n from events e where e.at >= ${time} ` +
-      "and e.kind in ('back', 'lost') and coalesce(e.scan, 0) not in (select c.id from scans c where " +
-      `${isInList(database, "c.uuid", "uuid")}) group by 1, 2`,
-      [since, listValue(database, summaries.flatMap(({ scan }) => scan ?? []))],
-    ],
-  ] as const;
-  for (const [sql, values] of queries) {
-    for (const { kind, hour, n } of await database.rows(sql, values)) {
-      add(String(kind) as keyof typeof counts, Number(hour), Number(n));
-    }
-  }
+  const ofSummaries = "and e.scan in (select c.id from scans c where " +
+    `${isInList(database, "c.uuid", "uuid")}) `;
+  const scans = listValue(database, summaries.flatMap(({ scan }) => scan ?? []));
+  addRows(await database.rows(byHour("'back', 'lost'", ofSummaries), [since, scans]), -1);
   return counts;
 }
 

@@ -250,7 +250,8 @@ export class Journal {
       await this.#begin?.();
       this.#begin = undefined;
       while (this.#hasQueued) {
-        const polls = this.#queue.take({ scanId, writableSince: this.#writableSince });
+        const taken = this.#queue.take({ scanId, writableSince: this.#writableSince });
+        const polls = this.#pending?.withUnended(taken) ?? taken;
         this.#inFlight = polls.observations.length;
         try {
           const { events, online } = await write(polls);

@@ -32,8 +32,8 @@ export class PendingEvents {
   readonly #reported = new Map<string, WatchedServer | undefined>();
   /** Ids of reported events that are no longer candidates: a transaction of unknown outcome may have stored them. */
   readonly #replaced = new Set<string>();
-  /** Keys of servers that were reported as offline, which the database has not stored. */
-  readonly #unended = new Set<string>();
+  /** Events `offline` that were reported and that the database has not stored, by the servers' keys. */
+  readonly #unended = new Map<string, ServerEvent>();
   #cancel: (() => void) | undefined;
   #closed = false;
 
@@ -68,6 +68,8 @@ export class PendingEvents {
         .filter((one) => one.event === event.event && this.#reported.has(one.id));
       const reported = new Set(later.flatMap(aspectsOf));
       const isReplaced = aspectsOf(event).every((aspect) => reported.has(aspect));
+      const { key } = server.identity;
+      if (isReplaced && event === this.#unended.get(key)) this.#unended.delete(key);
       if (isReplaced && this.#replaced.size < MAX_REPLACED) this.#replaced.add(event.id);
       return !(isReplaced && this.#reported.delete(event.id));
     });
@@ -78,6 +80,20 @@ export class PendingEvents {
   wait(event: WatchEvent, server?: WatchedServer): void {
     this.#waiting.set(event.id, { event, since: this.clock.now(), server });
     this.#schedule();
+  }
+
+  /**
+   * Adds events `offline` to the results of polls that were reported, and that no transaction has stored:
+   * when one stores the change, it gets the identity of the report.
+   */
+  withUnended(polls: Polls): Polls {
+    if (this.#unended.size === 0) return polls;
+    const servers = polls.servers.map((one) => {
+      const event = this.#unended.get(one.identity.key);
+      if (event === undefined || one.candidates.includes(event)) return one;
+      return { ...one, candidates: [event, ...one.candidates] };
+    });
+    return { ...polls, servers };
   }
 
   /**
@@ -98,9 +114,11 @@ export class PendingEvents {
       if (!this.#reported.has(id) && !this.#replaced.has(id)) this.report(event, isStored);
     }
     this.#replaced.clear();
+    const unended = new Set([...this.#unended.values()].map(({ id }) => id));
     for (const { id } of candidatesOf(polls)) {
       this.#waiting.delete(id);
-      this.#reported.delete(id);
+      if (unended.has(id)) this.#reported.set(id, undefined); // `settle()` decides its server
+      else this.#reported.delete(id);
     }
   }
 
@@ -114,8 +132,9 @@ export class PendingEvents {
   ): readonly WatchEvent[] {
     const isReported = ({ id }: WatchEvent) => this.#reported.has(id);
     const outdated = new Set(candidates.filter(isReported).flatMap(aspectsOf));
-    const wasUnended = this.#unended.delete(key);
-    if (wasUnended) outdated.add("online");
+    const unended = this.#unended.get(key);
+    this.#unended.delete(key);
+    if (unended !== undefined) outdated.add("online");
     if (outdated.size === 0) return [];
     const corrections = candidates.filter((event, i) => {
       const later = candidates.slice(i).flatMap(({ id }) => decided.get(id) ?? []);
@@ -126,10 +145,10 @@ export class PendingEvents {
       if (isNeeded) aspects.forEach((aspect) => outdated.add(aspect));
       return isNeeded;
     });
-    const last = candidates.findLast((event) => aspectsOf(event).includes("online"));
-    const isUnended = last === undefined ? wasUnended : last.event === "offline" &&
-      !decided.has(last.id) && (isReported(last) || corrections.includes(last));
-    if (isUnended) this.#unended.add(key); // other watches keep the server online
+    const last = candidates.findLast((event) => aspectsOf(event).includes("online")) ?? unended;
+    const isUnended = last?.event === "offline" && !decided.has(last.id) &&
+      (isReported(last) || corrections.includes(last));
+    if (isUnended) this.#unended.set(key, last); // other watches keep the server online
     return corrections;
   }
 

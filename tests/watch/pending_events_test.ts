@@ -104,6 +104,27 @@ Deno.test("a server that was reported as offline, and that other watches keep on
   assertEquals(one.reported, ["offline", "online"]);
 });
 
+Deno.test("a server that was reported as offline, and that other watches keep online for a while, is offline once", async () => {
+  const { pending, reported, later, server } = scene();
+  const ofServer = (candidates: readonly ServerEvent[]) => {
+    const { servers: [one], ...others } = polls(candidates);
+    return { ...others, servers: [{ ...one, identity: server.identity }] };
+  };
+  const first = pending.add(server, [], [event("a", "offline")]);
+  await later(MAX_DECISION_MS);
+  pending.decided(ofServer(first), []);
+  for (const _ of [1, 2]) {
+    const again = pending.withUnended(ofServer([]));
+    assertEquals(ids(again.servers[0].candidates), ["a"]);
+    pending.decided(again, []);
+  }
+  pending.decided(pending.withUnended(ofServer([])), stored(event("a", "offline")));
+  assertEquals(pending.withUnended(ofServer([])).servers[0].candidates, []);
+  pending.decided(ofServer([]), stored(event("b", "online")));
+  pending.close();
+  assertEquals(reported, ["a", "b"]);
+});
+
 Deno.test("a column that has its earlier value again is reported, if its change was reported without the database", async () => {
   const { pending, reported, later, server } = scene();
   const change = (id: string, ...columns: readonly string[]) => {

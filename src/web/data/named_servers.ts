@@ -10,6 +10,7 @@ import { type Database, isInList, listValue } from "../../store/database/databas
 import {
   type NumberedServer,
   parseServerName,
+  recentUptime,
   serversOfHost,
   serverWithKey,
 } from "../../store/mod.ts";
@@ -49,7 +50,9 @@ export async function readStatus(
   if (server === undefined) return undefined;
   const { favicon_hash: hash } = server;
   const icon = hash === null ? undefined : await readIcon(database, hash);
-  return { server, icon: icon ?? null };
+  if (!query.hasUptime) return { server, icon: icon ?? null };
+  const { "30d": uptime } = await recentUptime(database, server.id, database.now());
+  return { server, icon: icon ?? null, uptime };
 }
 
 /** The numbers of the servers that a client may mean, the most exact one first. */

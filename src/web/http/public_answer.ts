@@ -7,6 +7,7 @@ import type { HttpRequest, HttpStatus } from "../../app/http/mod.ts";
 import type { Answer, Content } from "../api/answer.ts";
 import type { findRoute, RouteRequest } from "../api/route.ts";
 import { DataError } from "../queries/dashboard_data.ts";
+import { ParameterError } from "../queries/parameters.ts";
 import { PREFLIGHT_HEADERS, PUBLIC_HEADERS, publicRefusal, RETRY_S } from "./access.ts";
 
 /**
@@ -29,6 +30,9 @@ export async function publicAnswer(
       ? text(404, "Not Found")
       : { ...answer, headers: { ...PUBLIC_HEADERS, ...answer.headers } };
   } catch (error) {
+    if (error instanceof ParameterError) {
+      return text(400, `${error.message}: expected ${error.wanted}`);
+    }
     if (error instanceof DataError) {
       return text(503, "Service Unavailable", { "retry-after": RETRY_S });
     }

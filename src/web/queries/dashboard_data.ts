@@ -306,12 +306,16 @@ export interface StatusQuery {
   readonly edition: "java" | "bedrock";
   /** Whether an SRV record of the name may lead to the server. */
   readonly mayHaveService: boolean;
+  /** Whether the uptime is wanted. Default: no. */
+  readonly hasUptime?: boolean;
 }
 
 /** A server of the status API, and its icon; null: none, or it is no PNG of at most 128 × 128. */
 export interface StoredStatus {
   readonly server: ListedServer;
   readonly icon: Uint8Array | null;
+  /** The uptime of the last 30 days. Default: it was not wanted. */
+  readonly uptime?: RecentUptime["30d"];
 }
 
 /** Why the data cannot be read now. */

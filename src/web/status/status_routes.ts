@@ -5,15 +5,16 @@
  * @module
  */
 import { type Clock, waitAtMost } from "../../net/clock.ts";
-import { type Content, jsonContent } from "../api/answer.ts";
+import type { Content } from "../api/answer.ts";
 import { type Operation, type Route, route, type RouteRequest } from "../api/route.ts";
 import { DataError, type StatusQuery } from "../queries/dashboard_data.ts";
-import type { Parameter } from "../queries/parameters.ts";
+import { type AskStatus, badgeRoutes } from "./badge_routes.ts";
 import { DEFAULT_ICON } from "./default_icon.ts";
 import { invalidMcsrvstat, mcsrvstat2, mcsrvstat3 } from "./mcsrvstat.ts";
 import { mcstatusBedrock, mcstatusJava } from "./mcstatus.ts";
 import { FRESH_MS, onlineServer, retrievedAt, type StatusAnswer } from "./server_facts.ts";
-import { parseStatusAddress, type StatusAddress, statusQueryOf } from "./status_address.ts";
+import { statusQueryOf } from "./status_address.ts";
+import { FRESH_S, invalidAddress, json, STATUS_ADDRESS } from "./status_answers.ts";
 import { MCSRVSTAT_2, MCSRVSTAT_3, MCSTATUS_BEDROCK, MCSTATUS_JAVA } from "./status_schemas.ts";
 
 export interface StatusApiOptions {
@@ -26,26 +27,10 @@ type Edition = StatusQuery["edition"];
 
 /** How long an answer waits for the database, milliseconds. */
 const MAX_WAIT_MS = 900;
-/** How long anybody may keep an answer, seconds. */
-const FRESH_S = FRESH_MS / 1000;
-
-/** Any address; null: it is not valid. Each service has its own answer to that. */
-const ADDRESS: Parameter<StatusAddress | null> = {
-  description: "a name, an IPv4 address or an IPv6 address, with or without a port",
-  wanted: "a name or an address",
-  schema: { type: "string", maxLength: 259 },
-  repeats: false,
-  read: (text) => parseStatusAddress(text) ?? null,
-};
-
 /** The routes of the status API. */
 export function statusRoutes({ hasNames, clock }: StatusApiOptions): readonly Route[] {
-  const ask = async (
-    address: StatusAddress,
-    edition: Edition,
-    { data, now }: RouteRequest,
-  ): Promise<StatusAnswer> => {
-    const query = statusQueryOf(address, edition);
+  const ask: AskStatus = async (address, edition, { data, now }, hasUptime = false) => {
+    const query = { ...statusQueryOf(address, edition), hasUptime };
     const found = await inTime(clock, data.status(query));
     return { address, query, found, hasNames, now };
   };
@@ -59,7 +44,7 @@ export function statusRoutes({ hasNames, clock }: StatusApiOptions): readonly Ro
   ) =>
     route({
       path,
-      pathParameters: { address: ADDRESS },
+      pathParameters: { address: STATUS_ADDRESS },
       operation,
       respond: async ({ address }, request) =>
         address === null ? invalid(request) : show(await ask(address, edition, request)),
@@ -67,6 +52,7 @@ export function statusRoutes({ hasNames, clock }: StatusApiOptions): readonly Ro
   return [
     ...(["java", "bedrock"] as const).flatMap((edition) => mcsrvstatRoutes(edition, statusRoute)),
     ...mcstatusRoutes(statusRoute),
+    ...(["java", "bedrock"] as const).flatMap((edition) => badgeRoutes(edition, ask)),
   ];
 }
 
@@ -136,11 +122,6 @@ function mcsrvstatRoutes(edition: Edition, make: MakeRoute): Route[] {
 
 /** The routes of mcstatus.io. */
 function mcstatusRoutes(make: MakeRoute): Route[] {
-  const invalid = (): Content => ({
-    status: 400,
-    contentType: "text/plain; charset=utf-8",
-    body: "Invalid address value",
-  });
   const of = (name: string) => `The status of a ${name} server, as mcstatus.io v2.`;
   return [
     make(
@@ -148,28 +129,24 @@ function mcstatusRoutes(make: MakeRoute): Route[] {
       "java",
       { summary: of("Java"), schema: MCSTATUS_JAVA, description: STATUS },
       (answer) => withCacheState(answer, json(mcstatusJava(answer))),
-      invalid,
+      invalidAddress,
     ),
     make(
       "/v2/status/bedrock/{address}",
       "bedrock",
       { summary: of("Bedrock"), schema: MCSTATUS_BEDROCK, description: STATUS },
       (answer) => withCacheState(answer, json(mcstatusBedrock(answer))),
-      invalid,
+      invalidAddress,
     ),
     make(
       "/v2/icon/{address}",
       "java",
       ICON,
       (answer) => withCacheState(answer, icon(answer)),
-      invalid,
+      invalidAddress,
     ),
     route({ path: "/v2/icon", respond: () => Promise.resolve(png(null)) }),
   ];
-}
-
-function json(document: object): Content {
-  return { ...jsonContent(document), cached: FRESH_S };
 }
 
 function icon(answer: StatusAnswer): Content {

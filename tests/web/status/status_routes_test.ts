@@ -35,7 +35,7 @@ const CLIENTS: readonly Readonly<Record<string, string>>[] = [
 ];
 
 Deno.test("everybody may read: other sites, hosts and programs without a User-Agent or the token", async () => {
-  assertEquals(PATHS.length, 11);
+  assertEquals(PATHS.length, 17);
   const get = open({ token: TOKEN });
   for (const path of PATHS) {
     for (const given of CLIENTS) {

@@ -70,33 +70,40 @@ export function countOfBlock(bytes: Uint8Array): number {
 export function decodeBlock(block: number, bytes: Uint8Array): number[] | undefined {
   if (bytes.length < HEAD_BYTES) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const offsets = offsetsIn(bytes, view);
-  if (offsets?.length !== countOfBlock(bytes)) return undefined;
-  const isAscending = offsets.every((offset, i) =>
-    offset < BLOCK && (i === 0 || offset > offsets[i - 1])
-  );
-  return isAscending ? offsets.map((offset) => block * BLOCK + offset) : undefined;
+  const servers = numbersIn(bytes, view, block * BLOCK);
+  if (servers?.length !== countOfBlock(bytes)) return undefined;
+  let least = block * BLOCK;
+  for (const server of servers) {
+    if (server < least) return undefined;
+    least = server + 1;
+  }
+  return least <= (block + 1) * BLOCK ? servers : undefined;
 }
 
-function offsetsIn(bytes: Uint8Array, view: DataView): number[] | undefined {
+/** The numbers of a block whose first number is `start`; they may be damaged. */
+function numbersIn(bytes: Uint8Array, view: DataView, start: number): number[] | undefined {
   const [form, size] = [bytes[0], bytes.length - HEAD_BYTES];
-  const numbers = () =>
-    Array.from({ length: size / 2 }, (_, i) => view.getUint16(HEAD_BYTES + 2 * i));
-  if (form === LIST && size % 2 === 0) return numbers();
+  const servers: number[] = [];
+  if (form === LIST && size % 2 === 0) {
+    for (let at = HEAD_BYTES; at < bytes.length; at += 2) servers.push(start + view.getUint16(at));
+    return servers;
+  }
   if (form === RUNS && size % 4 === 0) {
-    const runs = numbers();
-    return runs.flatMap((first, i) =>
-      i % 2 === 1
-        ? []
-        : Array.from({ length: Math.min(runs[i + 1], BLOCK) + 1 }, (_, k) => first + k)
-    );
+    for (let at = HEAD_BYTES; at < bytes.length; at += 4) {
+      const first = start + view.getUint16(at);
+      const more = Math.min(view.getUint16(at + 2), BLOCK);
+      for (let k = 0; k <= more; k++) servers.push(first + k);
+    }
+    return servers;
   }
   if (form === BITMAP && size === BITMAP_BYTES) {
-    const offsets: number[] = [];
-    for (let offset = 0; offset < BLOCK; offset++) {
-      if (bytes[HEAD_BYTES + (offset >> 3)] >> (offset & 7) & 1) offsets.push(offset);
+    for (let at = 0; at < BITMAP_BYTES; at++) {
+      const eight = bytes[HEAD_BYTES + at];
+      for (let bit = 0; eight >> bit !== 0; bit++) {
+        if (eight >> bit & 1) servers.push(start + 8 * at + bit);
+      }
     }
-    return offsets;
+    return servers;
   }
   return undefined;
 }

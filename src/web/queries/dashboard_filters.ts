@@ -52,7 +52,10 @@ const MAX_PLAYERS = 1e9;
 /** Maximum number of an autonomous system (RFC 6793). */
 const MAX_ASN = 2 ** 32 - 1;
 
-/** The `servers.id` of servers that the database found, for filters whose values the server index lacks. */
+/**
+ * The `servers.id` of servers that the database found, ascending, for filters whose values the server index
+ * lacks.
+ */
 export interface FoundIds {
   /** Servers whose whole texts contain the text, though perhaps not the part that is in the server index. */
   readonly text: readonly number[];
@@ -334,12 +337,15 @@ function ofScan(serverIndex: ServerIndexReader, _: unknown, { scan }: FoundIds) 
 }
 
 /** Marks the slots of servers: 1. */
-function markedSlots(serverIndex: ServerIndexReader, ids: readonly number[]): Uint8Array {
-  const { count } = serverIndex;
+function markedSlots(
+  { count, columns: { id: slots } }: ServerIndexReader,
+  ids: readonly number[],
+): Uint8Array {
   const marked = new Uint8Array(count);
+  let slot = 0;
   for (const id of ids) {
-    const slot = serverIndex.slotOf(id);
-    if (slot >= 0 && slot < count) marked[slot] = 1;
+    while (slot < count && slots[slot] < id) slot++;
+    if (slot < count && slots[slot] === id) marked[slot] = 1;
   }
   return marked;
 }

@@ -1,5 +1,5 @@
 /**
- * Threads that answer questions. A thread that works too long on one is ended and replaced.
+ * Threads that answer questions. A thread that works far too long on one is ended and replaced.
  *
  * @module
  */
@@ -25,8 +25,13 @@ export type StartThread = (events: ThreadEvents) => Thread;
 
 /** Limits of a pool, milliseconds. */
 export const LIMITS = {
-  /** A question is answered, or fails, within this time. A thread that works longer on it is ended. */
+  /** A question is answered, or fails, within this time. */
   answerMs: 2000,
+  /**
+   * A thread that works longer on a question is ended. One that takes less time stays, with the servers that
+   * it found: the same question again is answered faster.
+   */
+  workMs: 8000,
   /** If a question waits longer for a thread, a further thread starts. */
   waitMs: 250,
   /** An ended thread counts for this time: the query of SQLite in which it was ends later. */
@@ -153,10 +158,9 @@ export class ThreadPool implements Disposable {
     this.#assign();
   }
 
-  /** Ends a thread when it has worked too long on a question, also on one that waited before. */
+  /** Ends a thread when it has worked too long on a question that failed. */
   #endAfter(thread: Thread, pending: Pending): void {
-    const leftMs = pending.begun! + LIMITS.answerMs - this.clock.now();
-    if (leftMs <= 0) return this.#end(thread);
+    const leftMs = pending.begun! + LIMITS.workMs - this.clock.now();
     pending.cancelTimers = this.clock.after(leftMs, () => {
       this.#end(thread);
       this.#assign();

@@ -60,12 +60,28 @@ Deno.test("a thread gets one question after the other", async () => {
   assertEquals([threads.length, clock.timers], [1, 0]);
 });
 
-Deno.test("a question that is not answered in time fails, and the next one is answered", async () => {
+Deno.test("a thread that answers too late is not ended, and answers the next question", async () => {
   const { clock, threads, pool, ask } = newPool();
   using _ = pool;
   const slow = ask(1);
   clock.move(LIMITS.answerMs);
   assertEquals((await assertRejects(() => slow, DataError)).trouble, "slow");
+  clock.move(LIMITS.workMs - LIMITS.answerMs - 1);
+  threads[0].answer();
+  assertEquals(clock.timers, 0);
+  const next = ask(2);
+  threads[0].answer();
+  assertEquals([await next, threads.length, threads[0].isEnded], [[2], 1, false]);
+});
+
+Deno.test("a thread that works far too long is ended, and the next question is answered", async () => {
+  const { clock, threads, pool, ask } = newPool();
+  using _ = pool;
+  const slow = ask(1);
+  clock.move(LIMITS.answerMs);
+  assertEquals((await assertRejects(() => slow, DataError)).trouble, "slow");
+  assert(!threads[0].isEnded);
+  clock.move(LIMITS.workMs - LIMITS.answerMs);
   assert(threads[0].isEnded);
   const next = ask(2);
   assertEquals(threads.length, 2);
@@ -81,6 +97,7 @@ Deno.test("a question that waits gets a further thread, and at most three exist,
   clock.move(LIMITS.waitMs);
   assertEquals(threads.length, 3);
   clock.move(LIMITS.answerMs);
+  clock.move(LIMITS.workMs - LIMITS.answerMs);
   const results = await Promise.allSettled(slow);
   assert(results.every(({ status }) => status === "rejected"));
   const waiting = ask(9);
@@ -115,6 +132,7 @@ Deno.test("a thread is ended after its own work, not after the wait of its quest
   assertEquals([await last, clock.timers], [[5], 0]);
   const slow = Array.from({ length: 4 }, (_, i) => ask(i));
   clock.move(LIMITS.answerMs);
+  clock.move(LIMITS.workMs - LIMITS.answerMs);
   await Promise.allSettled(slow);
   assertEquals(threads.map(({ isEnded }) => isEnded), [true, true, true]);
 });

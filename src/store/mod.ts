@@ -190,6 +190,7 @@ export {
 export {
   type DayUptime,
   hourPoints,
+  recentPeriods,
   type RecentUptime,
   recentUptime,
   uptimeByDay,

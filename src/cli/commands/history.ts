@@ -6,14 +6,18 @@
 import { dateText } from "../term/date_text.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf, durationText, withCommas } from "../../core/quantities.ts";
+import type { Field, ServerRecord } from "../../core/record.ts";
+import { csvFormat } from "../../sinks/csv.ts";
 import { jsonText } from "../../sinks/json.ts";
 import {
   countObservations,
   historyOf,
   type Observation,
+  recentPeriods,
   type RecentUptime,
   recentUptime,
   type Uptime,
+  type UptimePoint,
   withDatabaseErrors,
 } from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
@@ -27,10 +31,13 @@ import { print, printLines, reportLine } from "../term/console.ts";
 /** Runs `history`; returns the exit code. */
 export async function runHistory(call: CommandCall): Promise<number> {
   const { words: [word, server], options } = readCommandLine("history", call);
-  const { limit, json, events, follow, after } = options;
+  const { limit, json, events, follow, after, uptime: asPeriods } = options;
   const option = follow ? "--follow" : "--after";
   if (!events && (follow || after !== undefined)) {
     throw new InputError(`Cannot use ${option} without --events: observations are not followed`);
+  }
+  if (events && asPeriods) {
+    throw new InputError("Cannot use --uptime with --events: choose one of them");
   }
   await using database = await openNamed(word, connectionEnvironment(reportLine));
   if (events) {
@@ -39,6 +46,15 @@ export async function runHistory(call: CommandCall): Promise<number> {
       : await withDatabaseErrors("read", database, () => findServer(database, server));
     const fileChange = await fileChangeOf(namedLocation(word));
     return await showEvents(database, { server: id, limit, after, follow, fileChange, json });
+  }
+  if (asPeriods) {
+    const periods = await withDatabaseErrors("read", database, async () => {
+      const { id, key } = await findServer(database, namedServer(server));
+      return (await recentPeriods(database, id, database.now())).map((one) => periodRow(key, one));
+    });
+    if (json) { for (const row of periods) await print(jsonText(row)); }
+    else await printLines(csvLines(periods));
+    return EXIT.done;
   }
   const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {
     const { id, key } = await findServer(database, namedServer(server));
@@ -58,6 +74,35 @@ export async function runHistory(call: CommandCall): Promise<number> {
     reportLine(`the last ${shown} of ${countOf(all, "observation")}; raise --limit for more`);
   }
   return EXIT.done;
+}
+
+const PERIOD_COLUMNS = [
+  ...["server", "at", "hours", "watched_s", "online_s"],
+  ...["player_s", "players_min", "players_max"],
+] as const;
+
+type PeriodRow = Readonly<Record<typeof PERIOD_COLUMNS[number], string | number | null>>;
+
+/** The uptime of an hour or a day, with the columns of the table `rollups`. */
+function periodRow(server: string, { at, hours, ...uptime }: UptimePoint): PeriodRow {
+  const { watchedS, onlineS, playerS, playersMin, playersMax } = uptime;
+  return {
+    ...{ server, at, hours, watched_s: watchedS, online_s: onlineS, player_s: playerS },
+    ...{ players_min: playersMin, players_max: playersMax },
+  };
+}
+
+const PERIODS_CSV = csvFormat(
+  PERIOD_COLUMNS.map((name) => ({
+    name,
+    type: name === "server" ? "text" : "integer",
+  })) as unknown as readonly Field[],
+);
+
+/** Hours and days as lines of CSV. */
+function csvLines(rows: readonly PeriodRow[]): string[] {
+  const lines = rows.map((row, i) => PERIODS_CSV.row(row as unknown as ServerRecord, i === 0));
+  return [PERIODS_CSV.head, ...lines].map((line) => line.trimEnd());
 }
 
 function namedServer(word: string | undefined): string {

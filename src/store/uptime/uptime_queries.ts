@@ -46,19 +46,30 @@ export async function recentUptime(
   now: number,
 ): Promise<RecentUptime> {
   const today = periodStart(now, DAY_MS);
-  const starts = {
-    "24h": periodStart(now - DAY_MS, HOUR_MS),
-    "7d": today - 7 * DAY_MS,
-    "30d": today - 30 * DAY_MS,
-  };
-  const points = await uptimePoints(database, server, starts["30d"], now);
+  const starts = { "24h": periodStart(now - DAY_MS, HOUR_MS), "7d": today - 7 * DAY_MS };
+  const points = await recentPeriods(database, server, now);
   const since = (start: number) =>
     points.filter(({ at }) => at >= start).reduce<Uptime>(addUptime, UNWATCHED);
   // The 24 hours may begin in the middle of a day of which `points` has only the sum.
   const day = points.some(({ at, hours }) => hours === 24 && at + DAY_MS > starts["24h"])
     ? (await hourPoints(database, server, starts["24h"], now)).reduce<Uptime>(addUptime, UNWATCHED)
     : since(starts["24h"]);
-  return { "24h": day, "7d": since(starts["7d"]), "30d": since(starts["30d"]) };
+  return { "24h": day, "7d": since(starts["7d"]), "30d": since(-Infinity) };
+}
+
+/**
+ * Reads the days and hours of which the uptime of a server in the last month is the sum, as
+ * {@linkcode uptimePoints} does.
+ *
+ * @param server `servers.id`.
+ * @param now Unix milliseconds.
+ */
+export async function recentPeriods(
+  database: Database,
+  server: number,
+  now: number,
+): Promise<UptimePoint[]> {
+  return await uptimePoints(database, server, periodStart(now, DAY_MS) - 30 * DAY_MS, now);
 }
 
 /**

@@ -66,6 +66,26 @@ Deno.test("a span ends with the last write of a watch that is killed, and with t
     const { "24h": recent } = last.uptime;
     assertEquals([recent.uptime, recent.online_s], [1, recent.watched_s]);
     assertEquals(last.uptime["30d"], recent);
+    // Anyone can compute the figure again from the hours and days.
+    const history = async (...more: string[]) =>
+      (await run(["history", path, servers[0], "--uptime", ...more], { permissions })).stdout.trim()
+        .split("\n");
+    const [head, ...hours] = await history();
+    assertEquals(
+      head,
+      "server,at,hours,watched_s,online_s,player_s,players_min,players_max",
+    );
+    const cells = hours.map((line) => line.split(","));
+    const sum = (column: number) => cells.reduce((all, row) => all + Number(row[column]), 0);
+    assertEquals([sum(3), sum(4), sum(5)], [recent.watched_s, recent.online_s, recent.player_s]);
+    assert(sum(3) > 0);
+    const objects = (await history("--json")).map((line) => JSON.parse(line));
+    assertEquals(
+      objects.map((one) => Object.values(one).map((value) => String(value ?? ""))),
+      cells,
+    );
+    const both = await run(["history", path, servers[0], "--uptime", "--events"], { permissions });
+    assertEquals(both.code, 2);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

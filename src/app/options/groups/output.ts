@@ -260,12 +260,22 @@ export const OUTPUT = {
       forPrograms: false,
       help: "print one JSON object per event",
     },
-    { name: "json", commands: ["history"], help: "print one JSON object per observation or event" },
+    {
+      name: "json",
+      commands: ["history"],
+      help: "print one JSON object per observation, event or hour",
+    },
     {
       name: "events",
       commands: ["history"],
       help:
         "show events, the newest first, of all servers if none is named, in place of observations",
+    },
+    {
+      name: "uptime",
+      commands: ["history"],
+      help:
+        "print the hours and days of which the uptime of 30 days is the sum, as CSV, in place of observations",
     },
     {
       name: "follow",

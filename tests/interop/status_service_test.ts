@@ -8,6 +8,7 @@ import type { ServerRecord } from "../../src/core/record.ts";
 import { openSqlite } from "../../src/store/database/sqlite.ts";
 import { createTables } from "../../src/store/schema/create_tables.ts";
 import { Store } from "../../src/store/store.ts";
+import { badgeImage } from "../../src/web/status/badge_images.tsx";
 import { freePort } from "../fakes/free_port.ts";
 import { record } from "../store/records.ts";
 import { blocksweep, Peer } from "./processes.ts";
@@ -82,6 +83,33 @@ Deno.test("node-mcstatus reads Java and Bedrock servers, by name, SRV record and
     ]);
     await assertRejects(() => statusJava("a..b", 25565, options), Error, "Bad Request");
   });
+});
+
+/** The content of the title of an SVG image, as it is written. */
+function titleIn(svg: string): string {
+  return /<title>([^<]*)<\/title>/.exec(svg)?.[1] ?? "";
+}
+
+/** A text without the five entities of XML. */
+function decoded(text: string): string {
+  const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', apos: "'", "#39": "'" };
+  return text.replace(/&(lt|gt|quot|apos|#39);/g, (_, name) => entities[name])
+    .replaceAll("&amp;", "&");
+}
+
+const BADGE_MAKER: string = "badge-maker";
+
+Deno.test("badges escape texts as badge-maker does", async () => {
+  const { makeBadge }: { makeBadge(format: { label: string; message: string }): string } =
+    await import(BADGE_MAKER);
+  for (const label of [`<script>alert("1")</script>`, "a & b &amp; c", "it's", "]]>", "plain"]) {
+    const facts = { label, message: "3/20", state: "online", lastReply: undefined } as const;
+    const [ours, theirs] = [badgeImage(facts, "light"), makeBadge({ label, message: "3/20" })]
+      .map(titleIn);
+    assertEquals(decoded(ours), decoded(theirs));
+    assertEquals(decoded(ours), `${label}: 3/20`);
+    assertEquals(/[<>"']|&(?!\w+;|#39;)/.test(ours), false);
+  }
 });
 
 /** mcsrvstat-wrapper with another base URL: its values are members of the module. */

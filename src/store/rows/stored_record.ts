@@ -36,9 +36,11 @@ export interface StoredRecord extends ServerRecord, ServerState {
   readonly notes?: string | null;
   /**
    * The rules by which the number of players cannot be believed, and the values by which each decided;
-   * null: none. Default: null.
+   * null: none. `since` is the time since when, Unix milliseconds. Default: null.
    */
-  readonly player_flags?: FlagReasons | null;
+  readonly player_flags?:
+    | Readonly<Record<string, Readonly<Record<string, number>> | undefined>>
+    | null;
 }
 
 /** A server as a query of a database returns it. */
@@ -50,7 +52,10 @@ export interface ListedRecord extends StoredRecord {
   changed_at: number;
   /** See {@linkcode StoredRecord.players_at}; `null`: without names. */
   readonly players_at: number | null;
-  readonly player_flags: FlagReasons | null;
+  /** See {@linkcode StoredRecord.player_flags}. */
+  readonly player_flags:
+    | Readonly<Record<string, Readonly<Record<string, number>> | undefined>>
+    | null;
 }
 
 /** SQL expressions of fields that are not columns of `servers` with the field's name. */

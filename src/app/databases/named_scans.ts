@@ -20,6 +20,11 @@ type ScanName =
   | { readonly place: "last" | "first" }
   | { readonly id: string };
 
+/** What a word may be, for messages. */
+export const SCAN_NAMES =
+  "last, first, yesterday, 24h, a day such as 2026-01-31, a time such as 2026-01-31T08:00Z, or at least 8 " +
+  "characters of an ID as scans prints it";
+
 /** Whether a word has the form of a scan's name. */
 export function isScanName(word: string): boolean {
   return readName(word, 0) !== undefined;
@@ -50,10 +55,7 @@ function readName(word: string, now: number): ScanName | undefined {
 export function namedScan(word: string, scans: readonly EndedScan[], now: number): EndedScan {
   const name = readName(word, now);
   if (name === undefined) {
-    throw new InputError(
-      `Cannot find the scan "${word}": expected last, first, yesterday, 24h, a date such as 2026-01-31, ` +
-        "or at least 8 characters of an ID as scans prints it",
-    );
+    throw new InputError(`Cannot find the scan "${word}": expected ${SCAN_NAMES}`);
   }
   const none = (why: string) => new InputError(`Cannot find the scan "${word}": ${why}`);
   if (scans.length === 0) throw none("no scan of the database has ended");

@@ -93,6 +93,12 @@ async function readFile(path: string, report: (line: string) => void): Promise<S
     );
   }
   if (ignored !== undefined) report(ignored);
+  if (servers.size > 0 && [...servers.values()].every(({ columns }) => columns?.size === 0)) {
+    report(
+      `${path}: its rows have no columns of blocksweep beside the address and the port: differences are new ` +
+        "and lost servers only",
+    );
+  }
   return { servers, asked: undefined };
 }
 

@@ -97,8 +97,9 @@ Deno.test("diff writes CSV without formulas, and NDJSON with the counts first", 
 Deno.test("diff compares databases and files, the older one first", () =>
   withScans(async (path, folder) => {
     await Deno.writeTextFile(`${folder}/old.txt`, "127.0.0.1:1\n127.0.0.1:9\n");
-    const { code, stdout } = await runHere(["diff", `${folder}/old.txt`, path]);
+    const { code, stdout, stderr } = await runHere(["diff", `${folder}/old.txt`, path]);
     assertEquals(code, 1);
+    assertStringIncludes(stderr, "old.txt: its rows have no columns of blocksweep beside");
     assertStringIncludes(stdout, "3 new, 0 back, 1 lost, 0 changed, 1 unchanged");
     const same = await runHere(["diff", path, path]);
     assertEquals(same.code, 0);
@@ -113,6 +114,8 @@ Deno.test("errors of diff have the code 2, and name the input", () =>
         [[`${folder}/a.csv`, path], `Cannot read "${folder}/a.csv"`],
         [[`${folder}/none.db`], "there is no such file"],
         [[path, "2020-01-01x"], "2020-01-01x"],
+        [[path, "laste"], 'Cannot find "laste": no file has this name, and a scan is last, first'],
+        [[path, "1971-01-01"], 'Cannot compare the scan "1971-01-01" with the last one: it is the'],
         [[path, "last", "first"], "name the earlier one first"],
         [[path, "1969-12-31"], "no scan had ended by then"],
         [[path, "first", "2026"], 'Cannot find the scan "2026"'],

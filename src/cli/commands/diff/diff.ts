@@ -4,6 +4,7 @@
  * @module
  */
 import { InputError } from "../../../core/errors.ts";
+import { fileIdentity } from "../../../sinks/file_identity.ts";
 import { WriteError } from "../../../sinks/sink.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
 import { type Database, StoreError } from "../../../store/database/database.ts";
@@ -17,8 +18,14 @@ import {
   scanDifferences,
   withDatabaseErrors,
 } from "../../../store/mod.ts";
-import { EXIT } from "../../../app/mod.ts";
-import { isScanName, missedByLoss, namedScan, openNamed } from "../../../app/databases/mod.ts";
+import { EXIT, userPath } from "../../../app/mod.ts";
+import {
+  isScanName,
+  missedByLoss,
+  namedScan,
+  openNamed,
+  SCAN_NAMES,
+} from "../../../app/databases/mod.ts";
 import { connectionEnvironment } from "../../../app/options/mod.ts";
 import { listDifferences, readServerList } from "../../../app/targets/mod.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
@@ -74,6 +81,11 @@ async function compare(
     const wanted = third === undefined ? "name a second one" : "scans are those of one database";
     throw new InputError(`Cannot compare "${first}": ${wanted}`);
   }
+  if (isDatabase && !await isNamedThere(second)) {
+    throw new InputError(
+      `Cannot find "${second}": no file has this name, and a scan is ${SCAN_NAMES}`,
+    );
+  }
   const environment = connectionEnvironment(reportLine);
   const before = await readServerList(first, environment, reportLine);
   const now = await readServerList(second, environment, reportLine);
@@ -83,6 +95,12 @@ async function compare(
     sides: [sides[0], sides[1]],
     byLoss: undefined,
   };
+}
+
+/** Whether a word names a database, or a file that exists; `-`: standard input. */
+async function isNamedThere(word: string): Promise<boolean> {
+  if (word === "-" || parseDatabaseLocation(word) !== undefined) return true;
+  return await fileIdentity(userPath(word)) !== undefined;
 }
 
 /** Compares two scans of a database. Default: the last one, and the last one before that asked a server in common. */
@@ -99,6 +117,11 @@ async function compareScans(
       const from = first === undefined
         ? await scanBefore(database, scans, to)
         : namedScan(first, scans, database.now());
+      if (from === to && first !== undefined && second === undefined) {
+        throw new InputError(
+          `Cannot compare the scan "${first}" with the last one: it is the last one; name an earlier one`,
+        );
+      }
       if (scans.indexOf(from) < scans.indexOf(to)) {
         throw new InputError(
           `Cannot compare the scan ${from.id} with ${to.id}: it began later; name the earlier one first`,

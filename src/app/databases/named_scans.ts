@@ -71,7 +71,7 @@ export function namedScan(word: string, scans: readonly EndedScan[], now: number
   if (matching.length === 1) return matching[0];
   throw none(
     matching.length === 0
-      ? "no scan that has ended has this ID; watches and imports do not note what they asked"
+      ? "no finished scan has this ID; scans that were interrupted, watches and imports cannot be compared"
       : `${matching.length} scans have IDs that begin so; write more characters`,
   );
 }

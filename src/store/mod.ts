@@ -122,6 +122,7 @@ export {
   SERVER_FILTERS,
   type ServerFilters,
   testOf,
+  UNKNOWN_COLUMNS,
 } from "./queries/filters.ts";
 export {
   hasParts,

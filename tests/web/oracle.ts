@@ -106,6 +106,7 @@ export const FILTERS: readonly DashboardFilters[] = [
   ...[{ minPlayers: 0 }, { minPlayers: 41, maxPlayers: 61 }, { maxPlayers: 6 }],
   ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "i\u0307stan", "paper", "absent", "rld", "🦆🦆"]
     .map((text) => ({ text: [text] })),
+  ...[{ unknown: ["software"] }, { unknown: ["edition", "software"] }] as const,
   ...[{ mods: ["yes"] }, { plugins: ["no"] }, { text: ["sky", "paper"] }],
   { software: ["paper"], version: ["1.2"], online: true },
   { edition: ["java"], protocol: ["query"], port: [25565, 3], minPlayers: 5 },
@@ -173,6 +174,7 @@ const CHECKS: Checks = {
   plugins: (one, wanted) => wanted.includes(one.plugins?.length ? "yes" : "no"),
   down: (one, at) => !one.online && one.seen_at < at,
   stale: (one, at) => one.probed_at < at,
+  unknown: (one, names) => names.every((name) => one[name] === null),
   since: (one, at) => one.changed_at > at,
 };
 

@@ -89,6 +89,7 @@ export function serverSelectionOf(options: SelectionOptions, now: number): Serve
     plugins: undefined,
     down: undefined,
     stale: undefined,
+    unknown: undefined,
   };
   return { ...filters, sort, limit };
 }

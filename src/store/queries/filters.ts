@@ -72,9 +72,15 @@ export interface ServerFilters {
   readonly down?: number;
   /** Only servers whose last probe is older than this time, Unix milliseconds. */
   readonly stale?: number;
+  /** Only servers of which these columns are unknown. */
+  readonly unknown?: readonly UnknownColumn[];
   /** `true`: only servers that count as online; `false`: only those that count as offline. */
   readonly online?: boolean;
 }
+
+/** The columns for whose missing values there is a filter. */
+export const UNKNOWN_COLUMNS = ["edition", "software"] as const;
+export type UnknownColumn = typeof UNKNOWN_COLUMNS[number];
 
 /** A test of servers in memory, for a value of a filter. */
 export interface FilterTest<Value, Server> {
@@ -193,6 +199,15 @@ export const SERVER_FILTERS = {
       !server.online && server.seen_at < time,
   },
   stale: filter("probed_at", isStale, (time: number) => (probedAt) => probedAt < time),
+  unknown: {
+    sql: (_, { unknown = [] }) => ({
+      table: "s",
+      sql: unknown.map((name) => `s.${name} is null`).join(" and ") || "true",
+      values: [],
+    }),
+    test: (wanted: readonly UnknownColumn[]) => (server: Pick<ListedRecord, UnknownColumn>) =>
+      wanted.every((name) => server[name] === null),
+  },
   since: filter("changed_at", isChangedSince, (time: number) => (changedAt) => changedAt > time),
   online: filter("online", hasState, (wanted: boolean) => (online) => online === wanted),
 } as const satisfies {

@@ -19,7 +19,8 @@ const BARS: readonly FacetName[] = [
 /** Number of bars of a facet that are not folded. */
 const FIRST = 10;
 
-type LinkOf = (value: string | number) => string | undefined;
+/** The URL of a value; of an unknown one, null. */
+type LinkOf = (value: string | number | null) => string | undefined;
 
 /** The facets with values. Without `--geoip`, no country is known. */
 export function shownBars({ facets }: Pick<Facets, "facets">, hasGeoip: boolean): FacetName[] {
@@ -92,13 +93,12 @@ export function BarTable(
 
 function barOf(one: FacetValue, servers: number, linkOf?: LinkOf): BarRow {
   const { value, label } = one;
-  const text = <bdi>{safeText(label ?? String(value), 60)}</bdi>;
+  const url = linkOf?.(value);
+  const text = value === null
+    ? <span class="none">unknown</span>
+    : <bdi>{safeText(label ?? String(value), 60)}</bdi>;
   return {
-    name: value === null
-      ? <span class="none">unknown</span>
-      : linkOf === undefined
-      ? text
-      : <a href={linkOf(value)}>{text}</a>,
+    name: url === undefined ? text : <a href={url}>{text}</a>,
     share: servers > 0 ? Math.min(1, one.servers / servers) : 0,
     color: value === null ? 7 : 0,
     numbers: [countText(one.servers), percentText(servers > 0 ? one.servers / servers : null)],

@@ -30,6 +30,7 @@ const TEXTS: Readonly<Record<keyof DashboardFilters, (value: string) => string>>
   plugins: (value) => listText("plugin", value),
   down: (value) => `down for ${ageText(value)} or longer`,
   stale: (value) => `not probed for ${ageText(value)}`,
+  unknown: (value) => `${value} unknown`,
   since: (value) =>
     /^\d+$/.test(value)
       ? `changed since ${timeText(Number(value))} UTC`

@@ -6,7 +6,15 @@
  */
 import { Chart } from "../charts/chart.tsx";
 import { valueTrends } from "../charts/trend_charts.tsx";
-import type { Facets, Trend, TrendDays, TrendsQuery } from "../queries/dashboard_data.ts";
+import { UNKNOWN_COLUMNS } from "../../store/mod.ts";
+import type {
+  DashboardFilters,
+  Facets,
+  Trend,
+  TrendDays,
+  TrendsQuery,
+} from "../queries/dashboard_data.ts";
+import type { FacetName } from "../queries/schemas.ts";
 import { FACET_TITLES, FilterChips } from "../components/facet_list.tsx";
 import { acceptedUrl, serversUrl } from "../components/links.ts";
 import { Bars, shownBars } from "../components/bars.tsx";
@@ -71,8 +79,7 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
                   name={name}
                   values={facets.facets[name]}
                   servers={facets.servers}
-                  linkOf={(value) =>
-                    acceptedUrl(serversUrl({ ...context.filters, [name]: [value] }))}
+                  linkOf={(value) => linkOf(context.filters, name, value)}
                 />
               ))}
             </div>
@@ -80,6 +87,13 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
       </>
     ),
   });
+}
+
+/** The servers with a value; undefined: no URL can have it, or there is no filter for unknown ones. */
+function linkOf(filters: DashboardFilters, name: FacetName, value: string | number | null) {
+  if (value !== null) return acceptedUrl(serversUrl({ ...filters, [name]: [value] }));
+  const column = UNKNOWN_COLUMNS.find((one) => one === name);
+  return column && acceptedUrl(serversUrl({ ...filters, unknown: [column] }));
 }
 
 function trendUrl(by: string, days: number): string {

@@ -22,6 +22,7 @@ import {
   SOME_LISTED,
   storableUuid,
   testOf,
+  UNKNOWN_COLUMNS,
 } from "../../store/mod.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
@@ -279,6 +280,14 @@ export const DASHBOARD_FILTERS: {
     ),
     columns: ({ columns: { probedMinute } }, time) => (slot) =>
       probedMinute[slot] < time / MINUTE_MS,
+  },
+  unknown: {
+    parameter: several(
+      "Only servers of which this is unknown; all of several.",
+      oneOf([...UNKNOWN_COLUMNS]),
+    ),
+    columns: ({ columns, dictionaries }, wanted) => (slot) =>
+      wanted.every((name) => dictionaries[name].textOf(columns[name][slot]) === null),
   },
   since: {
     parameter: parameter(

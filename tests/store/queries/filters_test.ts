@@ -67,6 +67,7 @@ const MATCHES: Predicates = {
   },
   down: (value, { online, record: { seen_at: at } }) => !online && at < value,
   stale: (value, { record: { seen_at: at } }) => at < value,
+  unknown: (value, { record }) => value.every((name) => record[name] === null),
   since: (value, { record: { seen_at: at } }) => at > value,
 };
 
@@ -137,6 +138,7 @@ function randomFilters(random: (limit: number) => number): ServerFilters {
     plugins: some(["yes", "no", "ess", "absent"]),
     down: 1000 + random(50),
     stale: 1000 + random(50),
+    unknown: some(["edition", "software"] as const),
     since: 1000 + random(50),
     tag: some(["port 19132", "port 2", "sky", "absent"]),
   };

@@ -259,10 +259,11 @@ Deno.test("the bars of the breakdown are shares of all servers", () => {
     country: 0,
   });
   Object.assign(facets.facets, Object.fromEntries(names.map((name) => [name, []])));
-  Object.assign(facets.facets, { software: values });
+  Object.assign(facets.facets, { software: [...values, { ...values[0], value: null }] });
   const data = { facets, trends: [], by: "version", days: 7 } as const;
   const html = breakdownPage(data, contextOf("/breakdown"));
   assert(html.includes('class="fill" width="25%"'), html);
+  assert(html.includes('<a href="/servers?unknown=software"><span class="none">unknown'), html);
 });
 
 Deno.test("the reader of elements finds what is wrong", () => {

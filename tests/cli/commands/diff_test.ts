@@ -6,6 +6,8 @@ import { parseDatabaseLocation } from "../../../src/store/database_location.ts";
 import { openStore } from "../../../src/store/open_store.ts";
 import { Store } from "../../../src/store/store.ts";
 import { record, scanId } from "../../store/records.ts";
+import { main } from "../../../src/cli/mod.ts";
+import { withFault, withMessages } from "../failing_streams.ts";
 import { runHere } from "../run_here.ts";
 
 const HOUR = 3_600_000;
@@ -103,6 +105,17 @@ Deno.test("diff compares databases and files, the older one first", () =>
     assertStringIncludes(stdout, "3 new, 0 back, 1 lost, 0 changed, 1 unchanged");
     const same = await runHere(["diff", path, path]);
     assertEquals(same.code, 0);
+  }));
+
+Deno.test("diff ends quietly with the code 2 when its reader closes the pipe", () =>
+  withScans(async (path) => {
+    const closed = new Deno.errors.BrokenPipe("Broken pipe (os error 32)");
+    for (const words of [["diff", path], ["diff", path, "--json"]]) {
+      assertEquals(await withMessages(() => withFault("stdout", closed, () => main(words))), [
+        2,
+        "",
+      ]);
+    }
   }));
 
 Deno.test("errors of diff have the code 2, and name the input", () =>

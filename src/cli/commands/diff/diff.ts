@@ -27,6 +27,7 @@ import {
   SCAN_NAMES,
 } from "../../../app/databases/mod.ts";
 import { connectionEnvironment } from "../../../app/options/mod.ts";
+import { isClosedPipe } from "../../../app/outputs/mod.ts";
 import { listDifferences, readServerList } from "../../../app/targets/mod.ts";
 import { type CommandCall, readCommandLine } from "../../options/command_line.ts";
 import { printLines, reportLine } from "../../term/console.ts";
@@ -57,6 +58,7 @@ export async function runDiff(call: CommandCall): Promise<number> {
     }
     return compared.servers.length === 0 ? EXIT.done : EXIT.failed;
   } catch (error) {
+    if (isClosedPipe(error)) return EXIT.usage; // without a message, as of other commands
     const isFailure = error instanceof StoreError || error instanceof WriteError;
     // The code of other failures is that of differences.
     throw isFailure ? new InputError(error.message, { cause: error }) : error;

@@ -28,6 +28,7 @@ type Pair = readonly [name: string, text: string];
 
 /** Parameters whose values may have commas between them. */
 const LISTS = [
+  "version",
   "port",
   "edition",
   "protocol",
@@ -151,7 +152,10 @@ function pairsOf(word: string): readonly Pair[] {
   }
   if (name === "players") return boundsOf(word, value);
   if (name === "online") {
-    return [["online", value === "yes" ? "true" : value === "no" ? "false" : value]];
+    if (!["yes", "no", "true", "false"].includes(value)) {
+      throw wrongWord(word, "online:yes or online:no");
+    }
+    return [["online", String(value === "yes" || value === "true")]];
   }
   if (name === "aliases") {
     if (value !== "no") throw wrongWord(word, "aliases:no");

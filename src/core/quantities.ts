@@ -9,6 +9,9 @@ export const HOUR_MS = 3_600_000;
 /** The length of a day, milliseconds. */
 export const DAY_MS = 24 * HOUR_MS;
 
+/** What stands in place of an unknown value. */
+export const UNKNOWN_TEXT = "–";
+
 /**
  * Formats a number with thousands separators and at most three decimals, like
  * `toLocaleString("en-US")`. That function is not used, because its first call takes 30 ms to load
@@ -62,4 +65,13 @@ export function durationText(ms: number): string {
     seconds -= count * size;
   }
   return parts.join(" ");
+}
+
+/** A share of 0 to 1 in percent: `99.95 %`. 100 % and 0 % are exact. */
+export function percentText(share: number | null): string {
+  if (share === null || !Number.isFinite(share)) return UNKNOWN_TEXT;
+  const rounded = Number((share * 100).toFixed(share > 0.99 ? 2 : 1));
+  if (share < 1 && rounded === 100) return "> 99.99 %";
+  if (share > 0 && rounded === 0) return "< 0.1 %";
+  return `${rounded} %`;
 }

@@ -197,7 +197,14 @@ export {
   uptimeByDay,
   type UptimePoint,
   uptimePoints,
+  type WatchedUptime,
 } from "./uptime/uptime_queries.ts";
+export {
+  listedUptime,
+  UPTIME_COLUMNS,
+  UPTIME_TABLES,
+  watchedText,
+} from "./uptime/watched_share.ts";
 export { type WatchSpan, writeSpans } from "./uptime/watch_spans.ts";
 export { writeImportSummary } from "./writers/scan_events.ts";
 export { type ImportCounts, writeImportedRecords } from "./writers/import_writer.ts";

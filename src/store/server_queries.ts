@@ -23,8 +23,13 @@ import {
   RECORD_TABLES,
   recordOf,
 } from "./rows/stored_record.ts";
-
 import { tagsExpression, tagsIn } from "./rows/server_tags.ts";
+import {
+  type ListedUptime,
+  listedUptime,
+  UPTIME_COLUMNS,
+  UPTIME_TABLES,
+} from "./uptime/watched_share.ts";
 
 /** Filters, order and limit of a query for servers. */
 export interface ServerSelection extends ServerFilters {
@@ -40,13 +45,7 @@ export interface ServerSelection extends ServerFilters {
 }
 
 /** A server as {@linkcode selectServers} returns it. */
-export interface SelectedServer extends ListedRecord {
-  /**
-   * Share of the watched time of the last 30 complete days (UTC) in which the server was online, from 0 to
-   * 1. If the server was not watched in these days, of the hours of today so far; null if it was not
-   * watched then either.
-   */
-  uptime_30d: number | null;
+export interface SelectedServer extends ListedRecord, ListedUptime {
   /** Tags that users gave to the server, in order. */
   readonly tags: readonly string[];
   /** Notes of users on the server. */
@@ -66,8 +65,8 @@ export async function* selectServers(
 ): AsyncIterable<SelectedServer> {
   const { sql, values } = await queryFor(database, selection);
   for await (const row of database.stream(sql, values)) {
-    const { uptime_30d: uptime, tags, notes } = row;
-    const added = { uptime_30d: uptime as number | null, tags: tagsIn(String(tags)) };
+    const { tags, notes } = row;
+    const added = { ...listedUptime(row), tags: tagsIn(String(tags)) };
     yield { ...recordOf(row, onBroken), ...added, notes: notes === null ? null : String(notes) };
   }
 }
@@ -82,8 +81,8 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
   const order = orderBy(sort, sortKeys(database, sort));
   const tags = tagsExpression(database);
   const select =
-    `select ${RECORD_COLUMNS}, u.uptime_30d, ${tags} as tags, s.notes from ${RECORD_TABLES} ` +
-    "left join recent_uptime u on u.server = t.server";
+    `select ${RECORD_COLUMNS}, ${UPTIME_COLUMNS}, ${tags} as tags, s.notes from ${RECORD_TABLES} ` +
+    UPTIME_TABLES;
   if (limit === undefined || limit > MAX_PAGE) {
     const { sql, values } = whereClause(
       start === undefined ? conditions : [isBehind(database, sort, start), ...conditions],

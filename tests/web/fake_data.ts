@@ -28,7 +28,14 @@ export function listedServer(id: number, more: Partial<ListedServer> = {}): List
       players: ["Ann"],
     },
     ...{ missed_scans: 0, first_seen: NOW, probed_at: NOW, changed_at: NOW },
-    ...{ players_at: null, player_flags: null, uptime_30d: null, tags: [], notes: null },
+    ...{
+      players_at: null,
+      player_flags: null,
+      uptime_30d: null,
+      uptime_watched: null,
+      tags: [],
+      notes: null,
+    },
     ...{ country: null, asn: null, operator: null, has_icon: false },
     ...more,
   } as ListedServer;
@@ -99,7 +106,14 @@ const POSITIONS: Readonly<Record<UsualOrder, readonly (string | number)[]>> = {
   address: ["40a000001", 25565],
 };
 
-const UPTIME = { watchedS: 10, onlineS: 5, playerS: 5, playersMin: 0, playersMax: 1 };
+const UPTIME = {
+  watchedS: 10,
+  onlineS: 5,
+  playerS: 5,
+  playersMin: 0,
+  playersMax: 1,
+  watchedShare: 0.84,
+};
 
 /**
  * A database.

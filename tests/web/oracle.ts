@@ -79,6 +79,7 @@ export async function everyServer(
     return {
       ...one,
       uptime_30d: null,
+      uptime_watched: null,
       tags: tagsIn(String(row.tags)),
       notes: null,
       id,

@@ -5,7 +5,7 @@
  */
 import { dateText } from "../term/date_text.ts";
 import { InputError } from "../../core/errors.ts";
-import { countOf, durationText, withCommas } from "../../core/quantities.ts";
+import { countOf, percentText, withCommas } from "../../core/quantities.ts";
 import type { Field, ServerRecord } from "../../core/record.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { jsonText } from "../../sinks/json.ts";
@@ -18,6 +18,8 @@ import {
   recentUptime,
   type Uptime,
   type UptimePoint,
+  watchedText,
+  type WatchedUptime,
   withDatabaseErrors,
 } from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
@@ -85,9 +87,12 @@ type PeriodRow = Readonly<Record<typeof PERIOD_COLUMNS[number], string | number 
 
 /** The uptime of an hour or a day, with the columns of the table `rollups`. */
 function periodRow(server: string, { at, hours, ...uptime }: UptimePoint): PeriodRow {
-  const { watchedS, onlineS, playerS, playersMin, playersMax } = uptime;
+  return { server, at, hours, ...uptimeColumns(uptime) };
+}
+
+function uptimeColumns({ watchedS, onlineS, playerS, playersMin, playersMax }: Uptime) {
   return {
-    ...{ server, at, hours, watched_s: watchedS, online_s: onlineS, player_s: playerS },
+    ...{ watched_s: watchedS, online_s: onlineS, player_s: playerS },
     ...{ players_min: playersMin, players_max: playersMax },
   };
 }
@@ -168,7 +173,7 @@ export function historyLines(
   ];
 }
 
-type PeriodUptime = readonly [period: string, uptime: Uptime];
+type PeriodUptime = readonly [period: string, uptime: WatchedUptime];
 
 /** The periods in which the server was watched. */
 function watchedPeriods(uptime: RecentUptime | undefined): PeriodUptime[] {
@@ -178,28 +183,20 @@ function watchedPeriods(uptime: RecentUptime | undefined): PeriodUptime[] {
 /** The uptime of each period, with the columns of the table `rollups`. */
 function uptimeFacts(periods: readonly PeriodUptime[]): Record<string, unknown> {
   return Object.fromEntries(
-    periods.map(([period, { watchedS, onlineS, playerS, playersMin, playersMax }]) => [period, {
-      uptime: onlineS / watchedS,
-      watched_s: watchedS,
-      online_s: onlineS,
-      player_s: playerS,
-      players_min: playersMin,
-      players_max: playersMax,
+    periods.map(([period, { watchedShare, ...uptime }]) => [period, {
+      uptime: uptime.onlineS / uptime.watchedS,
+      watched_share: watchedShare,
+      ...uptimeColumns(uptime),
     }]),
   );
 }
 
-/** The share of the watched time in which the server was online, if it was watched. */
+/** The share of the watched time in which the server was online, and the share watched, if it was watched. */
 function uptimeLines(uptime: RecentUptime | undefined): string[] {
-  const parts = watchedPeriods(uptime).map(([period, { onlineS, watchedS }]) =>
-    `${percent(onlineS / watchedS)} of ${durationText(1000 * watchedS)} watched in ${period}`
+  const parts = watchedPeriods(uptime).map(([period, { onlineS, watchedS, watchedShare }]) =>
+    `${percentText(onlineS / watchedS)} ${watchedText(watchedShare)} in ${period}`
   );
   return parts.length === 0 ? [] : [`uptime: ${parts.join(", ")}`];
-}
-
-/** A share in per cent, rounded down, so that only a share of 1 is 100 %. */
-function percent(share: number): string {
-  return `${(Math.floor(10_000 * share) / 100).toFixed(2)} %`;
 }
 
 /** Whether the server's content differs from that of its last reply before. */

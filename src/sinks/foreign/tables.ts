@@ -60,7 +60,7 @@ const SCAN_NAMES = ["success", "timestamp-ts", "timestamp-str", "timestamp", "pr
 /** The columns of `export` besides those of the record. */
 export const STATE_NAMES: readonly string[] = [
   ...["online", "missed_scans", "first_seen", "probed_at", "changed_at", "players_at"],
-  ...["uptime_30d", "tags", "notes", "player_flags"],
+  ...["uptime_30d", "uptime_watched", "tags", "notes", "player_flags"],
 ];
 const OWN_NAMES = new Set<string>([...FIELDS.map(({ name }) => name), ...STATE_NAMES]);
 

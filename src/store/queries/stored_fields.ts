@@ -54,6 +54,14 @@ export const STATE_FIELDS = [
       "the hours of today so far, if the server was not watched in these days",
   },
   {
+    name: "uptime_watched",
+    type: "number",
+    nullable: true,
+    meaning:
+      "share of the time of `uptime_30d` in which the server was watched, 0 to 1: of the 30 days up to " +
+      "its end, or since `first_seen` if that is later; unknown: not watched",
+  },
+  {
     name: "tags",
     type: "names",
     nullable: false,

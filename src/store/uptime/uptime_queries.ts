@@ -7,6 +7,7 @@ import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import type { Database, Row, Value } from "../database/database.ts";
 import { isTimeIn, periodStart, readState, timeList } from "./rollup_hours.ts";
 import { addUptime, heldStates, UNWATCHED, type Uptime, uptimeOfSteps } from "./uptime_of_polls.ts";
+import { watchedShare } from "./watched_share.ts";
 import { optOutsOf, spansIn, statesIn } from "./rollup_rows.ts";
 
 /** The uptime of a server in an hour or a day. */
@@ -23,14 +24,20 @@ export interface DayUptime extends Uptime {
   readonly at: number;
 }
 
+/** The uptime of a server in a period, and how much of the period was watched. */
+export interface WatchedUptime extends Uptime {
+  /** Share of the period, or of the time since the server was first seen, 0 to 1. */
+  readonly watchedShare: number;
+}
+
 /** The uptime of a server in the last day, week and month. */
 export interface RecentUptime {
   /** The last 24 hours, from the start of an hour. */
-  readonly "24h": Uptime;
+  readonly "24h": WatchedUptime;
   /** The last 7 days, from the start of a day (UTC). */
-  readonly "7d": Uptime;
+  readonly "7d": WatchedUptime;
   /** The last 30 days, from the start of a day (UTC). */
-  readonly "30d": Uptime;
+  readonly "30d": WatchedUptime;
 }
 
 /**
@@ -46,7 +53,13 @@ export async function recentUptime(
   now: number,
 ): Promise<RecentUptime> {
   const today = periodStart(now, DAY_MS);
-  const starts = { "24h": periodStart(now - DAY_MS, HOUR_MS), "7d": today - 7 * DAY_MS };
+  const starts = {
+    "24h": periodStart(now - DAY_MS, HOUR_MS),
+    "7d": today - 7 * DAY_MS,
+    "30d": today - 30 * DAY_MS,
+  };
+  const [row] = await database.rows("select first_seen from servers where id = ?", [server]);
+  const firstSeen = Number(row?.first_seen ?? 0);
   const points = await recentPeriods(database, server, now);
   const since = (start: number) =>
     points.filter(({ at }) => at >= start).reduce<Uptime>(addUptime, UNWATCHED);
@@ -54,7 +67,15 @@ export async function recentUptime(
   const day = points.some(({ at, hours }) => hours === 24 && at + DAY_MS > starts["24h"])
     ? (await hourPoints(database, server, starts["24h"], now)).reduce<Uptime>(addUptime, UNWATCHED)
     : since(starts["24h"]);
-  return { "24h": day, "7d": since(starts["7d"]), "30d": since(-Infinity) };
+  const withShare = (uptime: Uptime, from: number): WatchedUptime => ({
+    ...uptime,
+    watchedShare: watchedShare(uptime.watchedS, { from, to: now }, firstSeen),
+  });
+  return {
+    "24h": withShare(day, starts["24h"]),
+    "7d": withShare(since(starts["7d"]), starts["7d"]),
+    "30d": withShare(since(starts["30d"]), starts["30d"]),
+  };
 }
 
 /**

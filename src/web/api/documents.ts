@@ -4,7 +4,7 @@
  * @module
  */
 import { formatAddress } from "../../core/address.ts";
-import type { EventsPage, StoredEvent, Uptime } from "../../store/mod.ts";
+import type { EventsPage, StoredEvent, Uptime, WatchedUptime } from "../../store/mod.ts";
 import type {
   History,
   MapCells,
@@ -51,9 +51,9 @@ export function detailsDocument({ details }: { readonly details: ServerDetails }
     alias_of: aliasOf,
     aliases,
     uptime: {
-      "24h": uptimeOf(uptime["24h"]),
-      "7d": uptimeOf(uptime["7d"]),
-      "30d": uptimeOf(uptime["30d"]),
+      "24h": recentUptimeOf(uptime["24h"]),
+      "7d": recentUptimeOf(uptime["7d"]),
+      "30d": recentUptimeOf(uptime["30d"]),
     },
     uptime_days: days.map(({ at, ...day }) => ({ at, ...uptimeOf(day) })),
     replies: replies && replies.map(({ protocol, seenAt, size, bytes }) => ({
@@ -64,6 +64,10 @@ export function detailsDocument({ details }: { readonly details: ServerDetails }
     })),
     events: events.map(eventOf),
   };
+}
+
+function recentUptimeOf({ watchedShare, ...uptime }: WatchedUptime) {
+  return { ...uptimeOf(uptime), watched_share: watchedShare };
 }
 
 function uptimeOf({ watchedS, onlineS, playerS, playersMin, playersMax }: Uptime) {

@@ -3,12 +3,9 @@
  *
  * @module
  */
-import { DAY_MS, DURATION_UNITS, withCommas } from "../../core/quantities.ts";
+import { DAY_MS, DURATION_UNITS, UNKNOWN_TEXT, withCommas } from "../../core/quantities.ts";
 
-export { durationText } from "../../core/quantities.ts";
-
-/** What stands in place of an unknown value. */
-export const UNKNOWN_TEXT = "–";
+export { durationText, percentText, UNKNOWN_TEXT } from "../../core/quantities.ts";
 
 /** A whole number with thousands separators. */
 export function countText(value: number | null): string {
@@ -38,15 +35,6 @@ export function shortCount(value: number): string {
   }
   const digits = power === 0 && Math.abs(scaled) < 1 ? 2 : 1;
   return `${Number(scaled.toFixed(digits))}${SUFFIXES[power]}`;
-}
-
-/** A share of 0 to 1 in percent: `99.95 %`. 100 % and 0 % are exact. */
-export function percentText(share: number | null): string {
-  if (share === null || !Number.isFinite(share)) return UNKNOWN_TEXT;
-  const rounded = Number((share * 100).toFixed(share > 0.99 ? 2 : 1));
-  if (share < 1 && rounded === 100) return "> 99.99 %";
-  if (share > 0 && rounded === 0) return "< 0.1 %";
-  return `${rounded} %`;
 }
 
 /** The time since or until a moment in its largest unit: `just now`, `5 min ago`, `in 3 h`. */

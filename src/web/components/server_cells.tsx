@@ -11,7 +11,7 @@ import {
   type PlayerFlag,
 } from "../../core/flags.ts";
 import { DAY_MS } from "../../core/quantities.ts";
-import type { Uptime } from "../../store/mod.ts";
+import { watchedText, type WatchedUptime } from "../../store/mod.ts";
 import type { ListedServer } from "../queries/schemas.ts";
 import { serverUrl } from "./links.ts";
 import { countText, durationText, percentText, UNKNOWN_TEXT } from "./quantities.ts";
@@ -195,17 +195,16 @@ export function Badges({ names }: { names: readonly string[] }) {
   );
 }
 
-/** The share of the watched time in which a server was online, and how long it was watched. */
-export function uptimeTexts({ watchedS, onlineS }: Uptime): { share: string; watched: string } {
+/** The share of the watched time in which a server was online, and the share that was watched. */
+export function uptimeTexts(
+  { watchedS, onlineS, watchedShare }: WatchedUptime,
+): { share: string; watched: string } {
   if (watchedS === 0) return { share: UNKNOWN_TEXT, watched: "not watched" };
-  return {
-    share: percentText(onlineS / watchedS),
-    watched: `of ${durationText(1000 * watchedS)} watched`,
-  };
+  return { share: percentText(onlineS / watchedS), watched: watchedText(watchedShare) };
 }
 
-/** The uptime of a server with the time in which it was watched. */
-export function UptimeText({ uptime }: { uptime: Uptime }) {
+/** The uptime of a server with the share of the time in which it was watched. */
+export function UptimeText({ uptime }: { uptime: WatchedUptime }) {
   const { share, watched } = uptimeTexts(uptime);
   return (
     <>

@@ -4,7 +4,14 @@
  * @module
  */
 import { type Database, isInList, listValue, type Row } from "../../store/database/database.ts";
-import { RECORD_COLUMNS, RECORD_TABLES, recordOf } from "../../store/mod.ts";
+import {
+  listedUptime,
+  RECORD_COLUMNS,
+  RECORD_TABLES,
+  recordOf,
+  UPTIME_COLUMNS,
+  UPTIME_TABLES,
+} from "../../store/mod.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { tagsExpression, tagsIn } from "../../store/rows/server_tags.ts";
 import type { ListedServer } from "../queries/schemas.ts";
@@ -22,9 +29,10 @@ export async function listedServers(
 ): Promise<ListedServer[]> {
   if (ids.length === 0) return [];
   const rows = await database.rows(
-    `select ${RECORD_COLUMNS}, s.id as id, u.uptime_30d, ${tagsExpression(database)} as tags, ` +
-      `s.notes from ${RECORD_TABLES} ` +
-      "left join recent_uptime u on u.server = t.server " +
+    `select ${RECORD_COLUMNS}, s.id as id, ${UPTIME_COLUMNS}, ${
+      tagsExpression(database)
+    } as tags, ` +
+      `s.notes from ${RECORD_TABLES} ${UPTIME_TABLES} ` +
       `where ${isInList(database, "s.id", "integer")}`,
     [listValue(database, ids)],
   );
@@ -38,7 +46,7 @@ function listedServer(row: Row, geoipOf: GeoipLookup, icons: ReadonlySet<string>
   const record = recordOf(row);
   return {
     ...record,
-    uptime_30d: row.uptime_30d as number | null,
+    ...listedUptime(row),
     tags: tagsIn(String(row.tags)),
     notes: row.notes === null ? null : String(row.notes),
     id: Number(row.id),

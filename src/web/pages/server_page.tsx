@@ -6,7 +6,7 @@
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
 import { roughDuration } from "../../core/quantities.ts";
-import type { Uptime } from "../../store/mod.ts";
+import { watchedText, type WatchedUptime } from "../../store/mod.ts";
 import type { History, ServerDetails } from "../queries/dashboard_data.ts";
 import type { ListedServer } from "../queries/schemas.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
@@ -186,7 +186,9 @@ function Sentence({ details, now }: { details: ServerDetails; now: number }) {
     );
   }
   if (month.watchedS > 0) {
-    parts.push(`up ${percentText(month.onlineS / month.watchedS)} of the time watched`);
+    parts.push(
+      `up ${percentText(month.onlineS / month.watchedS)} ${watchedText(month.watchedShare)}`,
+    );
   }
   return (
     <p class="sentence">
@@ -293,7 +295,7 @@ function Figures(
   );
 }
 
-function UptimeFigure({ period, uptime }: { period: string; uptime: Uptime }) {
+function UptimeFigure({ period, uptime }: { period: string; uptime: WatchedUptime }) {
   const { share, watched } = uptimeTexts(uptime);
   return <Figure name={`Uptime, ${period}`} value={share} note={watched} />;
 }

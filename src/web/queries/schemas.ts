@@ -176,7 +176,13 @@ const UPTIME_PROPERTIES = {
   player_s: described(NUMBER, "sum of the times of all players, seconds"),
   ...{ players_min: COUNT_OR_NULL, players_max: COUNT_OR_NULL },
 };
-const UPTIME = object(UPTIME_PROPERTIES);
+const UPTIME = object({
+  ...UPTIME_PROPERTIES,
+  watched_share: described(
+    NUMBER,
+    "share of the period, or of the time since the server was first seen, that was watched, 0 to 1",
+  ),
+});
 
 const FACET_VALUE = object({
   value: described<string | number | null>(

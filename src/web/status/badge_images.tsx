@@ -191,7 +191,7 @@ function lastLine(answer: StatusAnswer, { message, state }: BadgeFacts): string 
     ...version ? [cutWidth(wholeText(version, { dialect: "java" }).clean, MAX_VERSION)] : [],
     ...uptime === undefined || uptime.watchedS === 0 ? [] : [
       `30 d: ${percentText(uptime.onlineS / uptime.watchedS)} up, ${
-        percentText(Math.min(1, uptime.watchedS / UPTIME_S))
+        percentText(uptime.watchedShare)
       } watched`,
     ],
   ].map(svgText).join(" · ");
@@ -199,5 +199,3 @@ function lastLine(answer: StatusAnswer, { message, state }: BadgeFacts): string 
 
 /** Maximum width of a version, columns. */
 const MAX_VERSION = 16;
-/** The period of the uptime, seconds. */
-const UPTIME_S = 30 * 86_400;

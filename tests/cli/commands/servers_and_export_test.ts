@@ -55,13 +55,16 @@ Deno.test("a history is a table that shows when the content changed", () => {
     "1970-01-01 00:00:02  online    4/20         1.3",
     "1970-01-01 00:00:03  online    5/20         1.3     yes",
   ]);
-  const watched = (watchedS: number, onlineS: number) => ({ ...UNWATCHED, watchedS, onlineS });
+  const watched = (watchedS: number, onlineS: number, watchedShare: number) => ({
+    ...UNWATCHED,
+    ...{ watchedS, onlineS, watchedShare },
+  });
   const uptime = {
-    "24h": watched(0, 0),
-    "7d": watched(36_000, 36_000),
-    "30d": watched(1e6, 999_999),
+    "24h": watched(0, 0, 0),
+    "7d": watched(36_000, 36_000, 0.06),
+    "30d": watched(1e6, 999_999, 1),
   };
-  const expected = "uptime: 100.00 % of 10 h watched in 7d, 99.99 % of 11 d 13 h watched in 30d";
+  const expected = "uptime: 100 % of the 6 % watched in 7d, > 99.99 % of the 100 % watched in 30d";
   assertEquals(historyLines("127.0.0.1:1", seen([3]), uptime)[1], expected);
   assertEquals(historyLines("::1", []), ["::1", "no observations"]);
 });

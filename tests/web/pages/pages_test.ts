@@ -284,9 +284,9 @@ Deno.test("each time of a server is a date, not a number of milliseconds", () =>
   assert(/players_at *2026-01-31 12:00:00 UTC/.test(texts.replace(/\s+/g, " ")));
 });
 
-Deno.test("uptime stands beside the time that was watched", () => {
+Deno.test("uptime stands beside the share that was watched", () => {
   const html = HARMLESS.get("/servers/7")!.replace(/<[^>]*>/g, "");
-  assert(html.includes("Uptime, 30 d + today50 %of 1 min 40 s watched"));
+  assert(html.includes("Uptime, 30 d + today50 %of the 84 % watched"));
   assert(!html.includes("uptime 30d"));
 });
 
@@ -303,7 +303,14 @@ function textOf(server: Partial<ListedServer>, events: readonly StoredEvent[] = 
     .replace(/\s+/g, " ");
 }
 
-const WATCHED = { watchedS: 1000, onlineS: 991, playerS: 1, playersMin: 0, playersMax: 1 };
+const WATCHED = {
+  watchedS: 1000,
+  onlineS: 991,
+  playerS: 1,
+  playersMin: 0,
+  playersMax: 1,
+  watchedShare: 0.84,
+};
 const MINUTE = 60_000;
 const OFFLINE: StoredEvent = {
   ...{ tx: "1", seq: 1, id: "1", at: NOW - 29 * MINUTE, server: "203.0.113.7:25565" },
@@ -313,7 +320,7 @@ const OFFLINE: StoredEvent = {
 Deno.test("the page of a server says in one sentence what it is, and how it is", () => {
   const paper = { software: "Paper 1.21.4", version: "1.21.4", gamemode: "survival" };
   const text = textOf({ ...paper, players_online: 12, players_max: 100, seen_at: NOW - 5000 });
-  const sentence = "Paper 1.21.4, survival, 12 of 100 players, up 99.1 % of the time watched.";
+  const sentence = "Paper 1.21.4, survival, 12 of 100 players, up 99.1 % of the 84 % watched.";
   assert(text.includes(sentence), text);
   assert(text.includes("Players12 of 100"), text);
 });

@@ -79,6 +79,7 @@ export function serverOf(text: string, key = text): ListedServer {
       players_at: NOW,
       player_flags: { playersConstant: { since: NOW - HOUR, replies: 30, players: 7 } },
       uptime_30d: 0.5,
+      uptime_watched: 0.84,
       tags: [],
       notes: text,
       country: text,
@@ -177,11 +178,12 @@ function historyOf(): History {
 
 function detailsOf(text: string, key: string): ServerDetails {
   const watched = { watchedS: 100, onlineS: 50, playerS: 1, playersMin: 0, playersMax: 1 };
+  const recent = { ...watched, watchedShare: 0.84 };
   const bytes = new TextEncoder().encode(text);
   return {
     ...{ server: serverOf(text, key), tags: [text], notes: text, players: [text] },
     ...{ aliasOf: { id: 1, key }, aliases: [{ id: 2, key }] },
-    uptime: { "24h": watched, "7d": watched, "30d": watched },
+    uptime: { "24h": recent, "7d": recent, "30d": recent },
     days: [{ at: NOW - NOW % 86_400_000, ...watched }],
     replies: [{ protocol: text, seenAt: NOW, size: bytes.length, bytes }],
     events: eventsOf(text, key),

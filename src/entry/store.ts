@@ -30,3 +30,4 @@ export {
   type ServerSelection,
 } from "../store/server_queries.ts";
 export { Store } from "../store/store.ts";
+export type { ListedUptime } from "../store/uptime/watched_share.ts";

@@ -51,7 +51,7 @@ export const ASSUMED: Readonly<Record<string, Readonly<Record<string, string>>>>
   },
   "netlink/netlink_request.ts": { SOCKADDR_NL: SIZE("sockaddr_nl") },
   "netlink/netlink_messages.ts": {
-    HEADER: SIZE("nlmsghdr"),
+    HEADER_SIZE: SIZE("nlmsghdr"),
     TYPE: OFFSET("nlmsghdr", "nlmsg_type"),
     FLAGS: OFFSET("nlmsghdr", "nlmsg_flags"),
     DUMP: "NLM_F_DUMP",

@@ -75,8 +75,8 @@ onEngines(
         "delete from replies; delete from server_players; " +
           "insert into replies (server, protocol, seen_at, size, data) " +
           `select n.id, 'query', ${seenAt}, 1, ${noBytes} from ${NUMBERS}; ` +
-          "insert into server_players (server, names, seen_at) " +
-          `select n.id, '[]', ${seenAt} from ${NUMBERS}`,
+          "insert into server_players (server, names, seen_at, same_since) " +
+          `select n.id, '[]', ${seenAt}, ${seenAt} from ${NUMBERS}`,
       );
     for (
       const [remove, table] of [[removeReplies, "replies"], [

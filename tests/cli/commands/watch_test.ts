@@ -193,15 +193,17 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
       change("update server_state set probed_at = probed_at - 60000");
       const state = "update server_state set online = 0, missed_scans = 3 where server = ";
       change(`${state} (select id from servers where key = '${back}')`);
-      const columns = db.prepare("select name from pragma_table_info('servers')").all()
-        .map(({ name }) => String(name)).join(", ");
+      const columnsOf = (table: string) =>
+        db.prepare(`select name from pragma_table_info('${table}')`).all()
+          .map(({ name }) => String(name)).join(", ");
+      const [columns, states] = ["servers", "server_state"].map(columnsOf);
       change("create temp table one as select * from servers limit 1");
       change("create temp table two as select * from server_state limit 1");
       for (const [i, host] of ["127.44.9.9", "127.44.8.8"].entries()) {
         change(`update one set id = ${900 + i}, key = '${host}:19132', address = '${host}'`);
         change(`update two set server = ${900 + i}, missed_scans = 2, online = 1`);
         change(`insert into servers (${columns}) select ${columns} from one`);
-        change("insert into server_state select * from two");
+        change(`insert into server_state (${states}) select ${states} from two`);
       }
     }
     const permissions = [

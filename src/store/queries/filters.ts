@@ -73,7 +73,7 @@ export interface ServerFilters {
   /** Only servers whose last probe is older than this time, Unix milliseconds. */
   readonly stale?: number;
   /** Only servers of which these columns are unknown. */
-  readonly unknown?: readonly UnknownColumn[];
+  readonly unknown?: readonly ("edition" | "software")[];
   /** `true`: only servers that count as online; `false`: only those that count as offline. */
   readonly online?: boolean;
 }

@@ -28,7 +28,7 @@ Deno.test("an error names the word, and why no scan is meant", () => {
     const [word, why] of [
       ["2026-11-19", "no scan had ended by then; the first one ended at 2026-11-20T11:00:00.000Z"],
       ["019a9c0d", "2 scans have IDs that begin so"],
-      ["aaaaaaaa", "no scan that has ended has this ID"],
+      ["aaaaaaaa", "no finished scan has this ID"],
       ["019a", "expected last, first, yesterday"],
       ["2026-13-01", "expected last"],
       ["servers.csv", "expected last"],

@@ -48,7 +48,10 @@ async function watchScan(visit: Visit, origin: string, scanId: string): Promise<
   const scan = await (await fetch(`${origin}/api/scans/${scanId}`)).json();
   assertEquals(scan.scan.state, "finished");
   assertEquals(await page.locator("[data-live=found]").innerText(), `${HOSTS.length}`);
-  assertEquals(await page.locator("table.servers tbody tr").count(), HOSTS.length);
+  assertEquals(
+    await page.locator("table.servers[aria-label=Found] tbody tr").count(),
+    HOSTS.length,
+  );
 }
 
 /** The identity of the scan that runs. */

@@ -151,7 +151,9 @@ async function wheel(page: Page, prefix: 0 | 8, address: number): Promise<void> 
   const { x, y } = await middle(page, placeIn(prefix, address));
   await page.mouse.move(x, y);
   await page.waitForFunction(() => performance.now() > 1000);
+  await page.keyboard.down("Control"); // without it, the wheel scrolls the page
   await page.mouse.wheel(0, -100);
+  await page.keyboard.up("Control");
 }
 
 /** Goes by wheel from all of IPv4 to a network /16, and by click to the servers of an address. */

@@ -52,6 +52,12 @@ async function checkPrint(visit: Visit, path: string): Promise<void> {
   await visit.open(path);
   await page.emulateMedia({ media: "print" });
   await page.setViewportSize({ width: 703, height: 1032 }); // A4 without margins
+  await page.waitForFunction(() =>
+    // charts are drawn again for the width of the paper
+    [...document.querySelectorAll(".uplot, .u-axis")].every((chart) =>
+      chart.getBoundingClientRect().right <= document.documentElement.clientWidth + 1
+    )
+  );
   const cut = await page.evaluate(() =>
     [...document.querySelectorAll("main *")].filter((element) => {
       const { right, width } = element.getBoundingClientRect();

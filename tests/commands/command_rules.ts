@@ -42,6 +42,15 @@ const RULES: readonly (readonly [RegExp, Rule])[] = [
   [/\bfleet --servers\b/, { beside: /Ctrl-C to end/ }],
   [/\bfleet --check\b/, { codes: [0, 1] }], // the scan before was ended
   [/\bserve\b/, { beside: /Ctrl-C to end/ }],
+  [/\bdiff servers\.db [\w-]/, { skip: "names scans of other days" }],
+  [/\bdiff servers\.db$/, {
+    codes: [0, 1],
+    after: ["deno task scan --rescan servers.db -o servers.db -q --cooldown 500ms"],
+  }],
+  [/\bdiff old\.csv/, {
+    codes: [0, 1],
+    after: ["cp rows.csv old.csv", "cp rows.ndjson new.ndjson"],
+  }],
   [/ --dry-run| -sL/, TO_ITS_END],
   [/\bcurl .*127\.0\.0\.1:8420/, { codes: [0], after: ["deno task serve servers.db"] }],
   [/\bcrawl\b/, { until: /probably unchanged/ }],

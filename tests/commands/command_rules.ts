@@ -52,6 +52,10 @@ const RULES: readonly (readonly [RegExp, Rule])[] = [
     after: ["cp rows.csv old.csv", "cp rows.ndjson new.ndjson"],
   }],
   [/ --dry-run| -sL/, TO_ITS_END],
+  [/\bcurl .*127\.0\.0\.1:8420\/(3|v2)\//, {
+    codes: [0],
+    after: ["deno task serve servers.db --status-api database"],
+  }],
   [/\bcurl .*127\.0\.0\.1:8420/, { codes: [0], after: ["deno task serve servers.db"] }],
   [/\bcrawl\b/, { until: /probably unchanged/ }],
   [/\b(watch|crawl)\b.*>>/, { until: /watching|polled/ }],

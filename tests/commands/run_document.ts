@@ -111,6 +111,7 @@ async function writeFiles(folder: string): Promise<void> {
     "networks.txt": "192.168.1.0/24\n10.0.0.0/25\n",
     "no.txt": "10.0.0.64/26\n",
     "discord-url.txt": "https://127.0.0.1:9/discord\n",
+    "url.txt": "https://127.0.0.1:9/events\n",
     "home-assistant-url.txt": "https://127.0.0.1:9/home\n",
     "apprise-url.txt": "https://127.0.0.1:9/apprise\n",
     "ntfy-token.txt": "Bearer 1\n",

@@ -98,9 +98,11 @@ const MAX_UPWARD = 3;
 const TOOLS = ["core", "protocols", "targets", "classify", "sinks", "testing"];
 /**
  * Files that other folders may import, beside the `mod.ts` of a folder or of a sub-folder. They are
- * used where the `mod.ts` would load too much: at the start of a scan, or for a single engine.
+ * used where the `mod.ts` would load too much: at the start of a scan, for a single engine, or in a
+ * thread of the dashboard.
  */
 const DOORS = [
+  "app/databases/find_server.ts",
   "app/geoip/geoip_fields.ts",
   "app/network/call_context.ts",
   "app/opt_outs/opt_out_file.ts",
@@ -114,14 +116,22 @@ const DOORS = [
   "net/linux/udp_engine.ts",
   "store/copy/copy_database.ts",
   "store/database/database.ts",
+  "store/database/postgres.ts",
   "store/database/postgres_url.ts",
+  "store/database/sqlite.ts",
   "store/database_location.ts",
   "store/events/watch_event.ts",
+  "store/queries/filters.ts",
+  "store/queries/listed_parts_filter.ts",
   "store/queries/orders.ts",
   "store/queries/stored_fields.ts",
+  "store/rows/addresses.ts",
   "store/rows/json_cells.ts",
+  "store/rows/server_flags.ts",
   "store/rows/server_tags.ts",
   "store/rows/uuid.ts",
+  "store/schema/create_tables.ts",
+  "store/spill_file.ts",
   "watch/schedule.ts",
   "watch/webhook/webhook_formats.ts",
 ];
@@ -281,9 +291,9 @@ Deno.test("no file imports itself through other files, not even for a type", asy
   assertEquals(circles(await importGraph()), []);
 });
 
-/** The files that are loaded before `scan` reads its options, and so before its first probe. */
-async function loadedByScan(): Promise<string[]> {
-  const found = new Set(["cli/mod.ts", "cli/commands/scan/scan.ts"]);
+/** The files that are loaded with some files. */
+async function loadedBy(...files: readonly string[]): Promise<string[]> {
+  const found = new Set(files);
   for (const path of found) {
     const file = new URL(path, SRC);
     for (const one of loadedWith(await Deno.readTextFile(file))) {
@@ -315,11 +325,13 @@ const LIGHT = [
   "watch/schedule.ts",
   "watch/webhook/webhook_formats.ts",
 ];
+/** The files that are loaded before `scan` reads its options, and so before its first probe. */
+const BEFORE_OPTIONS = ["cli/mod.ts", "cli/commands/scan/scan.ts"];
 /** Maximum number of files that a scan loads before its first probe: each takes about 0.5 ms. */
 const MAX_LOADED = 320;
 
 Deno.test("a scan starts without loading code that it may not need", async () => {
-  const loaded = await loadedByScan();
+  const loaded = await loadedBy(...BEFORE_OPTIONS);
   assertEquals(loaded.filter((path) => SELDOM.test(path)), LIGHT);
   assert(loaded.length <= MAX_LOADED, `a scan loads ${loaded.length} files`);
   assertEquals(
@@ -329,6 +341,16 @@ Deno.test("a scan starts without loading code that it may not need", async () =>
     ),
     ["./b.ts", "./c.ts", "./e.ts"],
   );
+});
+
+/** Maximum number of files that each thread of the dashboard loads, which may have few descriptors left. */
+const MAX_OF_THREADS = { "query_thread": 240, "server_index_thread": 60 };
+
+Deno.test("threads of the dashboard start without loading code that they do not need", async () => {
+  for (const [name, most] of Object.entries(MAX_OF_THREADS)) {
+    const { length } = await loadedBy(`web/data/threads/${name}.ts`);
+    assert(length > 10 && length <= most, `${name} loads ${length} files`);
+  }
 });
 
 /** The modules of Node.js that are loaded whenever a file is imported. */

@@ -56,7 +56,6 @@ export {
 export { readDatabaseIdentity, spillLine } from "./spill_file.ts";
 export { SpillingStore } from "./spilling_store.ts";
 export { type ScanEndRow, type ScanStartRow, Store, withDatabaseErrors } from "./store.ts";
-export { openPostgres } from "./database/postgres.ts";
 export { openSqlite } from "./database/sqlite.ts";
 export { differencesOf } from "./events/compare.ts";
 export {
@@ -125,7 +124,6 @@ export {
   UNKNOWN_COLUMNS,
 } from "./queries/filters.ts";
 export {
-  hasParts,
   NONE_LISTED,
   partsOfNames,
   type SearchedList,
@@ -168,10 +166,8 @@ export {
 } from "./scans/scan_list.ts";
 export { HEARTBEAT_MS, type ScanNumbers, type ScanProgressRow } from "./scans/scan_progress.ts";
 export type { ScanAddresses } from "./scans/scan_ranges.ts";
-export { checkVersion } from "./schema/create_tables.ts";
 export { addMonths, compactMonths } from "./schema/partitions.ts";
 export { createTextIndex } from "./schema/text_index.ts";
-export { allFlags } from "./rows/server_flags.ts";
 export { judgePlayers } from "./counts/judge_players.ts";
 export { GRACE_MS } from "./uptime/dirty_hours.ts";
 export { rollUp } from "./uptime/roll_up.ts";

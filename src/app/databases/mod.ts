@@ -8,7 +8,7 @@ export type { DatabasePlan } from "./database_plan.ts";
 export { isScanName, namedScan, SCAN_NAMES } from "./named_scans.ts";
 export { expectedMisses, lossText, missedByLoss } from "./expected_misses.ts";
 export { checkFile, type FileChange, fileChangeOf } from "./file_change.ts";
-export { findServer, lookUpServers } from "./find_server.ts";
+export { findServer } from "./find_server.ts";
 export {
   type CountedServerToForget,
   findServersToForget,

@@ -7,8 +7,8 @@ import { InputError } from "../../core/errors.ts";
 import { freeDescriptors } from "../../net/file_descriptors.ts";
 import { reason } from "../environment.ts";
 
-/** Descriptors that connections leave free for databases, files, and the modules that threads load. */
-const KEPT_DESCRIPTORS = 128;
+/** Descriptors that connections leave free for databases, threads and files. */
+const KEPT_DESCRIPTORS = 64;
 /** Minimum of {@linkcode affordableConnections}. */
 const FEWEST_CONNECTIONS = 4;
 

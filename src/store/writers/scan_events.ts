@@ -8,6 +8,7 @@
 import { type Database, isInList, listValue, type Value } from "../database/database.ts";
 import { type EventRow, writeEvents } from "../events/write_events.ts";
 import { countMembers, MEMBER_KINDS, type MemberCounts } from "../members/members.ts";
+import { readJson } from "../rows/json_cells.ts";
 import { newEventId } from "../rows/uuid.ts";
 import { storableJson } from "../rows/stored_values.ts";
 import { eventData } from "./server_events.ts";
@@ -112,8 +113,8 @@ export async function writeMemberCounts(
 /** Whether a scan had the same numbers when it ended before: a program may repeat the end. */
 function isEqualTo(counts: MemberCounts, members: Value): boolean {
   if (members === null) return false;
-  const before = JSON.parse(String(members));
-  return MEMBER_KINDS.every((kind) => before[kind] === counts[kind]);
+  const before = readJson(String(members), "facts") as Record<string, unknown> | undefined;
+  return MEMBER_KINDS.every((kind) => before?.[kind] === counts[kind]);
 }
 
 /** Numbers of servers of a scan or an import that are new, back or lost. */

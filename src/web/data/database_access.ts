@@ -8,7 +8,10 @@ import { InputError } from "../../core/errors.ts";
 import { nodePath } from "../../core/node_modules.ts";
 import { type FileIdentity, fileIdentity, pathChangeOf } from "../../sinks/file_identity.ts";
 import { type Database, Unavailable } from "../../store/database/database.ts";
-import { checkVersion, openPostgres, openSqlite, readDatabaseIdentity } from "../../store/mod.ts";
+import { openPostgres } from "../../store/database/postgres.ts";
+import { openSqlite } from "../../store/database/sqlite.ts";
+import { checkVersion } from "../../store/schema/create_tables.ts";
+import { readDatabaseIdentity } from "../../store/spill_file.ts";
 import type { PostgresLocation } from "../../store/database/postgres_url.ts";
 import { DataError, type DataTrouble } from "../queries/dashboard_data.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { lookUpServers } from "../../app/databases/mod.ts";
+import { lookUpServers } from "../../app/databases/find_server.ts";
 import { UNKNOWN_GEOIP } from "../../app/geoip/mod.ts";
 import { serverId } from "../../core/record.ts";
 import { type Database, isInList, listValue } from "../../store/database/database.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { givenFilters } from "../../store/mod.ts";
+import { givenFilters } from "../../store/queries/filters.ts";
 import type { DashboardFilters } from "../queries/dashboard_data.ts";
 import { type FacetName, FACETS } from "../queries/schemas.ts";
 import { DASHBOARD_FILTERS, type FoundIds } from "../queries/dashboard_filters.ts";

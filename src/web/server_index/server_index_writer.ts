@@ -6,7 +6,9 @@
 import { parseAddress } from "../../core/address.ts";
 import { cutText } from "../../core/text.ts";
 import type { Database, Row } from "../../store/database/database.ts";
-import { allFlags, canonicalHost, hasParts } from "../../store/mod.ts";
+import { hasParts } from "../../store/queries/listed_parts_filter.ts";
+import { canonicalHost } from "../../store/rows/addresses.ts";
+import { allFlags } from "../../store/rows/server_flags.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import { DictionaryWriter } from "./dictionary.ts";
 import {

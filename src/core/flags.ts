@@ -26,7 +26,9 @@ export const GENERAL_FLAGS = {
   editionDiffers: "two protocols report different editions",
   motdDiffers: "two protocols report different MOTDs",
   versionDiffers: "two protocols report different versions",
-  playersDiffer: "two protocols report different numbers of players",
+  playersDiffer:
+    "two protocols report different numbers of slots, or numbers of players that differ by more than 5 and " +
+    "more than 20 %",
   softwareDiffers: "two protocols name different software",
   statusLost: "the server replied, but sent no status",
   statusMalformed: "the status cannot be decoded",

@@ -18,6 +18,14 @@ import type { Protocol, Statement } from "../protocols/protocol.ts";
 import { wellFormed } from "../protocols/lone_surrogates.ts";
 import type { ProtocolReply } from "./protocol_reply.ts";
 
+/**
+ * Difference of two numbers of players that is no disagreement: players come and go between two replies,
+ * and servers cache replies to Query for up to 30 s.
+ */
+const MOST_PLAYERS = 5;
+/** The same as a share of the larger number. */
+const MOST_SHARE = 0.2;
+
 /** Columns in which the values of all protocols should be equal, and the flag of a difference. */
 const DISAGREEMENTS: readonly (readonly [keyof ServerRecord, flag: string])[] = [
   ["edition", "editionDiffers"],
@@ -53,7 +61,7 @@ export interface RowContext {
  *
  * const statementOf = (columns: object) => ({ columns, flags: [], facts: {} });
  * const row = mergeReplies([
- *   { protocol: "query", statement: statementOf({ name: "B", players_online: 4 }) },
+ *   { protocol: "query", statement: statementOf({ name: "B", players_online: 40 }) },
  *   { protocol: "raknet", statement: statementOf({ name: "A", players_online: 3 }) },
  * ], {
  *   endpoint: { address: 0x7f000001, port: 19132 },
@@ -62,7 +70,7 @@ export interface RowContext {
  *   scanId: "",
  *   requestedAs: null,
  * });
- * assertEquals([row.protocol, row.name, row.players_online], ["raknet", "A", 4]);
+ * assertEquals([row.protocol, row.name, row.players_online], ["raknet", "A", 40]);
  * assertEquals(row.flags, ["playersDiffer"]);
  * ```
  */
@@ -122,8 +130,16 @@ function disagreements(replies: readonly ProtocolReply[]): string[] {
     const values = replies.map(({ statement }) => statement.columns[name]).filter((one) =>
       one != null
     );
-    return new Set(values.map(comparable)).size > 1;
+    return name === "players_online"
+      ? isFarApart(values as number[])
+      : new Set(values.map(comparable)).size > 1;
   }).map(([, flag]) => flag);
+}
+
+/** Whether numbers of players differ by more than the time between two replies explains. */
+function isFarApart(counts: readonly number[]): boolean {
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return most - least > Math.max(MOST_PLAYERS, MOST_SHARE * most);
 }
 
 /** A version without its leading `v`: some software writes `v1.21.50` instead of `1.21.50`. */

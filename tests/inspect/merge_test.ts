@@ -56,7 +56,7 @@ Deno.test("mergeReplies() fills missing values, and distinguishes zero from null
     reply("query", { players_online: 0, players_max: null, version: "1.20" }),
   ], CONTEXT);
   assertEquals([row.players_online, row.players_max, row.version], [0, null, "1.20"]);
-  assertEquals(row.flags, ["playersDiffer"]);
+  assertEquals(row.flags, []);
 });
 
 Deno.test("mergeReplies() flags columns with different values in two protocols", () => {
@@ -68,6 +68,13 @@ Deno.test("mergeReplies() flags columns with different values in two protocols",
   assertEquals(differ({ version: "1.2" }, { version: "v1.2" }), []);
   assertEquals(differ({ players_max: 5 }, { players_max: 6 }), ["playersDiffer"]);
   assertEquals(differ({ players_max: 5 }, {}), []);
+  const agree = [[0, 5], [20, 25], [100, 120], [1000, 1250], [7, 7]];
+  const disagree = [[0, 6], [20, 26], [100, 126], [1000, 1251], [40, 0]];
+  for (const [counts, flags] of [[agree, []], [disagree, ["playersDiffer"]]] as const) {
+    for (const [a, b] of counts) {
+      assertEquals(differ({ players_online: a }, { players_online: b }), flags, `${a} ${b}`);
+    }
+  }
 });
 
 Deno.test("mergeReplies() rounds latencies to microseconds", () => {

@@ -39,7 +39,7 @@ const ledger = {
   accept: () => ({
     opening: [],
     receive: () =>
-      ["LEDGER 5 ", "1.0\n"].map((text) => ({ bytes: new TextEncoder().encode(text) })),
+      ["LEDGER 15 ", "1.0\n"].map((text) => ({ bytes: new TextEncoder().encode(text) })),
   }),
 };
 
@@ -119,14 +119,14 @@ Deno.test("invented protocols of one endpoint are one row, ranked by the list an
   for (const i of [0, 1]) {
     const row = rowAt(result, i);
     assertEquals([row.protocol, row.protocols], ["herald", ["herald", "ledger"]]);
-    assertEquals([row.name, row.version, row.players_online], [`herald${i}`, "1.0", 5]);
+    assertEquals([row.name, row.version, row.players_online], [`herald${i}`, "1.0", 15]);
     assertEquals(row.flags, ["playersDiffer"]);
   }
   const onlyLedger = rowAt(result, 201);
   assertEquals([onlyLedger.protocol, onlyLedger.name, onlyLedger.players_online], [
     "ledger",
     "a ledger",
-    5,
+    15,
   ]);
   const allProtocols = [...named("ledger"), ...named("herald")];
   const turned = await scanInvented({ allProtocols, protocols: allProtocols });

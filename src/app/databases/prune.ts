@@ -187,3 +187,23 @@ export async function pruneOnce(
   await using database = await openExisting(location, environment);
   return await prune(database, retention, report, signal);
 }
+
+/**
+ * Judges the numbers of players in a database over a connection of its own, at most once a day.
+ *
+ * @param signal Ends it early.
+ * @throws StoreError
+ */
+export async function judgeOnce(
+  location: DatabaseLocation,
+  environment: ConnectionEnvironment,
+  signal?: AbortSignal,
+): Promise<void> {
+  await using database = await openExisting(location, environment);
+  const between = () => sleep(systemClock, 0, signal);
+  await withDatabaseErrors(
+    "write to",
+    database,
+    () => judgePlayers(database, { between, signal, everyMs: DAY_MS }),
+  );
+}

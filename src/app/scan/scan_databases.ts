@@ -34,7 +34,7 @@ import { countOf } from "../../core/quantities.ts";
 import type { DatabasePlan } from "../databases/database_plan.ts";
 import { type FileChange, fileChangeOf } from "../databases/file_change.ts";
 import { ScanHeartbeat } from "./scan_heartbeat.ts";
-import { prunedLine, pruneOnce } from "../databases/prune.ts";
+import { judgeOnce, prunedLine, pruneOnce } from "../databases/prune.ts";
 import type { ScanChoice, ScanCommandOptions } from "./scan_choice.ts";
 import type { NamedTargets } from "../targets/find_targets.ts";
 
@@ -226,14 +226,23 @@ export class ScanDatabases implements AsyncDisposable {
     if (fault !== undefined) throw fault;
   }
 
-  /** Records the end of the scan in one database, and downsamples its old observations. */
+  /**
+   * Records the end of the scan in one database, downsamples its old observations, and judges the
+   * numbers of players.
+   */
   async #endAt(i: number, row: ScanEndRow): Promise<void> {
-    const { plan: { locations, keepMs }, options: { report, environment } } = this;
+    const { plan: { locations, keepMs }, options: { report, environment, signal } } = this;
     const missed = await this.sinks[i].end(row);
     if (missed > 0) {
       report(`${locations[i].path}: ${countOf(missed, "known server")} did not reply`);
     }
-    if (keepMs === undefined) return;
+    if (keepMs === undefined) {
+      if (row.state !== "finished" || this.sinks[i].waiting > 0) return;
+      // What the scan found is stored: without this it is complete too.
+      return await judgeOnce(locations[i], environment, signal).catch((error) =>
+        report((error as Error).message)
+      );
+    }
     report(
       prunedLine(await pruneOnce(locations[i], { observations: keepMs }, environment, report)),
     );

@@ -93,10 +93,13 @@ function preferred(
 }
 
 function disagreements(truths: readonly Truth[]): string[] {
-  const differs = (column: keyof ServerRecord) =>
-    new Set(
-      truths.map(({ columns }) => columns[column]).filter((value) => value != null)
-        .map((value) => column === "version" ? String(value).replace(/^v/, "") : value),
-    ).size > 1;
+  const differs = (column: keyof ServerRecord) => {
+    const values = truths.map(({ columns }) => columns[column]).filter((value) => value != null)
+      .map((value) => column === "version" ? String(value).replace(/^v/, "") : value);
+    if (column !== "players_online") return new Set(values).size > 1;
+    const sorted = (values as number[]).toSorted((a, b) => a - b);
+    const [least, most] = [sorted.at(0) ?? 0, sorted.at(-1) ?? 0];
+    return most > least + 5 && 5 * least < 4 * most;
+  };
   return AGREE.filter(([, columns]) => columns.some(differs)).map(([flag]) => flag);
 }

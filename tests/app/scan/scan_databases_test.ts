@@ -131,6 +131,40 @@ Deno.test("a scan writes the same rows to a database and a file; a server that s
   }
 });
 
+Deno.test("a scan judges the numbers of players, at most once a day", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const list = `${folder}/a.db`;
+    await using _fleet = await openFleet(drawFleet(FLEET), { clock: systemClock, seed: 1 });
+    const scan = async () => {
+      const { code, stderr } = await run(["scan", RANGE, ...QUICK, "-q", "-o", list]);
+      assertEquals([code, stderr], [0, ""]);
+    };
+    await scan();
+    const flagged = async (change: string, ...values: number[]) => {
+      await using database = openSqlite(list);
+      await database.run(change, values);
+      return await all(
+        database,
+        "select server from server_flags where flag = 'playersAboveSlots'",
+      );
+    };
+    const now = Date.now();
+    await flagged(
+      "insert into observations (at, server, scan, players_online, players_max, online, content) " +
+        "with recursive hours(i) as (select 1 union all select i + 1 from hours where i < 10) " +
+        "select ? - i * 3600000, 1, 1, 49999, 500, 1, x'00' from hours",
+      now,
+    );
+    await scan();
+    assertEquals(await flagged("update rollup_state set judged_at = ?", now - 2 * 86_400_000), []);
+    await scan();
+    assertEquals((await flagged("select 1")).length, 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("an unusable database ends a scan before its first probe, and before a file is truncated", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -8,9 +8,11 @@ import { selectServers } from "../../../src/store/server_queries.ts";
 import { writeScanRecords } from "../../../src/store/writers/scan_writer.ts";
 import { INSERT_OBSERVATION } from "../../../src/store/writers/observation_rows.ts";
 import { UPSERT_PLAYERS } from "../../../src/store/writers/write_servers.ts";
-import { onEngines, setClock } from "../databases.ts";
+import { onEngines, onSqlite, setClock } from "../databases.ts";
+import { longTest } from "../../long.ts";
 import { record, scanId } from "../records.ts";
 import { histories, type History, type Truth } from "./histories.ts";
+import { independentHistories, type IndependentHistory } from "./independent_histories.ts";
 
 const between = () => Promise.resolve();
 
@@ -25,7 +27,11 @@ const FLAG_OF: Readonly<Record<Exclude<Truth, "honest">, PlayerFlag>> = {
 };
 
 /** Writes what a watch stores of a history: changes, and an observation every hour. */
-async function store(database: Database, server: number, { polls }: History): Promise<void> {
+async function store(
+  database: Database,
+  server: number,
+  { polls }: Pick<History | IndependentHistory, "polls">,
+): Promise<void> {
   const rows: Value[][] = [];
   let [players, online, written]: [number | null, boolean | undefined, number] = [0, undefined, 0];
   let [names, since] = ["", 0];
@@ -46,7 +52,7 @@ async function store(database: Database, server: number, { polls }: History): Pr
 /** Stores histories, each of a server of its own, and judges them: the flags, by history. */
 async function judged(
   database: Database,
-  stored: readonly History[],
+  stored: readonly Pick<History | IndependentHistory, "polls">[],
 ): Promise<readonly (readonly string[])[]> {
   await writeScanRecords(
     database,
@@ -73,6 +79,48 @@ onEngines("no honest history is flagged, and each lie by its rule", async (datab
     all.map(({ kind }, i) => [kind, ...expected[i]]),
   );
 });
+
+/** Shifts a history so that it ends at a time, Unix milliseconds. */
+function endingAt(end: number): (history: IndependentHistory) => IndependentHistory {
+  return (history) => {
+    const shift = end - history.polls.at(-1)!.at;
+    return { ...history, polls: history.polls.map((one) => ({ ...one, at: one.at + shift })) };
+  };
+}
+
+/** What the rules find in {@linkcode independentHistories}: each kind of lie, and its flags. */
+const FOUND = [
+  "constant: playersConstant",
+  "constant of a network: playersConstant",
+  "multiplied 2: playersSteps",
+  "multiplied 3: playersSteps",
+  "sine: playersSteps",
+  "saw-tooth: playersSteps",
+  "prestige: playersAboveSlots",
+  "prestige that moves: playersAboveSlots",
+  "steps of 5: playersSteps",
+  "steps of 10: playersSteps",
+  "frozen sample: playersSameNames,playersSteps",
+  "only the ping lies: playersSteps",
+  "replayed day: playersSteps",
+  "replayed week: playersSteps",
+  "never below: playersConstant",
+  "begins to lie: playersSteps",
+];
+
+onSqlite(
+  "of histories by an author who did not know the rules, no honest one is flagged",
+  async (database) => {
+    const all = independentHistories().map(endingAt(Date.UTC(2026, 6, 1)));
+    const flags = await judged(database, all);
+    const of = (wanted: string) => all.flatMap(({ truth }, i) => truth === wanted ? [i] : []);
+    assertEquals(of("honest").filter((i) => flags[i].length > 0).map((i) => all[i].kind), []);
+    const found = of("dishonest").filter((i) => flags[i].length > 0);
+    assertEquals([of("honest").length, of("dishonest").length, found.length], [59, 66, 26]);
+    assertEquals([...new Set(found.map((i) => `${all[i].kind}: ${flags[i]}`))], FOUND);
+  },
+  longTest,
+);
 
 onEngines("a flag is stored with its reasons, is searched for, and goes", async (database) => {
   const [constant] = [...histories(1, 4, HOUR_MS)].filter(({ truth }) => truth === "constant");

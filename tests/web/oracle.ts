@@ -173,6 +173,7 @@ const CHECKS: Checks = {
     ),
   mods: (one, wanted) => wanted.includes(one.extras?.slp?.mods === undefined ? "no" : "yes"),
   plugins: (one, wanted) => wanted.includes(one.plugins?.length ? "yes" : "no"),
+  replied: (one, at) => one.seen_at >= at,
   down: (one, at) => !one.online && one.seen_at < at,
   stale: (one, at) => one.probed_at < at,
   unknown: (one, names) => names.every((name) => one[name] === null),

@@ -88,6 +88,7 @@ export function serverSelectionOf(options: SelectionOptions, now: number): Serve
     mods: undefined,
     plugins: undefined,
     down: undefined,
+    replied: undefined,
     stale: undefined,
     unknown: undefined,
   };

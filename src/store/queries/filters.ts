@@ -70,6 +70,8 @@ export interface ServerFilters {
   readonly since?: number;
   /** Only servers that count as offline, and whose last reply is older than this time, Unix milliseconds. */
   readonly down?: number;
+  /** Only servers whose last reply is not older than this time, Unix milliseconds. */
+  readonly replied?: number;
   /** Only servers whose last probe is older than this time, Unix milliseconds. */
   readonly stale?: number;
   /** Only servers of which these columns are unknown. */
@@ -198,6 +200,15 @@ export const SERVER_FILTERS = {
     test: (time: number) => (server: Pick<ListedRecord, "online" | "seen_at">) =>
       !server.online && server.seen_at < time,
   },
+  replied: filter(
+    "seen_at",
+    (database, { replied = 0 }) => ({
+      table: "t",
+      sql: `${LAST_REPLY} >= ${timeParameter(database)}`,
+      values: [replied],
+    }),
+    (time: number) => (seenAt) => seenAt >= time,
+  ),
   stale: filter("probed_at", isStale, (time: number) => (probedAt) => probedAt < time),
   unknown: {
     sql: (_, { unknown = [] }) => ({

@@ -29,6 +29,7 @@ const TEXTS: Readonly<Record<keyof DashboardFilters, (value: string) => string>>
   mods: (value) => listText("mod", value),
   plugins: (value) => listText("plugin", value),
   down: (value) => `down for ${ageText(value)} or longer`,
+  replied: (value) => `replied in the last ${ageText(value)}`,
   stale: (value) => `not probed for ${ageText(value)}`,
   unknown: (value) => `${value} unknown`,
   since: (value) =>

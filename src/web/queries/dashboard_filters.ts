@@ -273,6 +273,14 @@ export const DASHBOARD_FILTERS: {
     columns: ({ columns: { bits, repliedMinute } }, time) => (slot) =>
       !(bits[slot] & SERVER_BITS.online) && repliedMinute[slot] < time / MINUTE_MS,
   },
+  replied: {
+    parameter: parameter(
+      "Only servers that replied in this time: 90m, 24h or 7d.",
+      PAST_AGE,
+    ),
+    columns: ({ columns: { repliedMinute } }, time) => (slot) =>
+      repliedMinute[slot] >= Math.floor(time / MINUTE_MS),
+  },
   stale: {
     parameter: parameter(
       "Only servers that were not probed for this long: 90m, 24h or 7d.",

@@ -54,7 +54,7 @@ export function filterQuery(filters: DashboardFilters): string {
 }
 
 /** The filters of times. */
-const TIMES = ["since", "down", "stale"] as const;
+const TIMES = ["since", "down", "replied", "stale"] as const;
 const MINUTE_MS = 60_000;
 
 /** Filters with times in place of ages, to the minute: questions of one minute have the same answer. */

@@ -50,6 +50,7 @@ export const SEARCH_WORDS = {
   online: ["online:no", "whether the server counts as online"],
   down: ["down:1h", "offline, and no reply for at least this long"],
   since: ["since:24h", "changed in this time"],
+  replied: ["replied:24h", "replied in this time"],
   stale: ["stale:7d", "not probed for this long"],
   unknown: ["unknown:software", "of unknown software; also edition"],
   net: ["net:192.0.2.0/24", "an address or a network; net: can be omitted"],

@@ -66,6 +66,7 @@ const MATCHES: Predicates = {
       names.some((name) => value.some((part) => name.includes(part)));
   },
   down: (value, { online, record: { seen_at: at } }) => !online && at < value,
+  replied: (value, { record: { seen_at: at } }) => at >= value,
   stale: (value, { record: { seen_at: at } }) => at < value,
   unknown: (value, { record }) => value.every((name) => record[name] === null),
   since: (value, { record: { seen_at: at } }) => at > value,
@@ -137,6 +138,7 @@ function randomFilters(random: (limit: number) => number): ServerFilters {
     mods: some(["yes", "no", "crea", "absent"]),
     plugins: some(["yes", "no", "ess", "absent"]),
     down: 1000 + random(50),
+    replied: 1000 + random(50),
     stale: 1000 + random(50),
     unknown: some(["edition", "software"] as const),
     since: 1000 + random(50),

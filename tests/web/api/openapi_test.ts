@@ -60,7 +60,7 @@ function exampleOf(name: string, schema: Json): string {
       from: "1700000000000",
       to: "1800000000000",
     },
-    ...{ since: "0", server: "1", down: "1h", stale: "7d" },
+    ...{ since: "0", server: "1", down: "1h", stale: "7d", replied: "24h" },
   };
   return named[name] ?? one.enum?.[0] ??
     (one.type === "integer" ? String(one.minimum) : one.type === "boolean" ? "true" : "a");

@@ -181,6 +181,7 @@ function randomValue(name: Name, random: Random): unknown {
     plugins: () => random.some(["yes", "no", "JEI", "_a", "absent"]),
     down: () => MINUTE_MS * random.below(3),
     stale: () => MINUTE_MS * random.below(3),
+    replied: () => MINUTE_MS * random.below(3),
     protocol: () => random.some([...PROTOCOLS, "absent"]),
     port: () => random.some([...PORTS, 3]),
     network: () =>

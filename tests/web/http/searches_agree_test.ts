@@ -50,6 +50,7 @@ const WORDS: readonly (readonly [string, (one: ListedServer) => boolean])[] = [
   ["online:yes", ({ online }) => online],
   ["down:1h", ({ online }) => !online],
   ["stale:7d", () => true],
+  ["replied:24h", () => false],
   ["since:1000000000000", ({ changed_at }) => changed_at > 1e12],
   ["tag:eu", ({ tags }) => tags.includes("eu")],
   ["flag:cutShort", ({ flags }) => flags.includes("cutShort")],

@@ -71,6 +71,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     "writers",
     "parts",
     "queries",
+    "groups",
     ".",
     "copy",
   ],

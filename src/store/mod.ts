@@ -96,6 +96,10 @@ export {
   readSalt,
   tombstoneKeys,
 } from "./forget/tombstones.ts";
+export { CachedGroups, hiddenMembers, type OtherRows, othersOf } from "./groups/cached_groups.ts";
+export { hiddenServers } from "./groups/hidden_servers.ts";
+export { GROUP_RULES, type GroupRule } from "./groups/group_rules.ts";
+export { readGroups, type ServerGroups } from "./groups/read_groups.ts";
 export type { InterviewScope } from "./merging/kept_columns.ts";
 export { MEMBER_KINDS, type MemberCounts, type MemberKind } from "./members/members.ts";
 export { countMembersOf, lastMembersOf, membersOf } from "./members/scan_members.ts";

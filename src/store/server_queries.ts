@@ -13,6 +13,7 @@ import {
   type Value,
 } from "./database/database.ts";
 import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
+import type { ServerCondition } from "./queries/server_conditions.ts";
 import { isBehind, orderBy, type ServerOrder, sortKeys, startAfter } from "./queries/orders.ts";
 import { whereClause } from "./queries/order_index.ts";
 import { countUpTo, pageOf } from "./queries/page.ts";
@@ -42,6 +43,8 @@ export interface ServerSelection extends ServerFilters {
    * server has now. Default: from the first one on.
    */
   readonly after?: number;
+  /** The `servers.id` of servers to leave out. Default: none. */
+  readonly hidden?: ReadonlySet<number>;
 }
 
 /** A server as {@linkcode selectServers} returns it. */
@@ -77,7 +80,7 @@ const MAX_PAGE = 1000;
 async function queryFor(database: Database, selection: ServerSelection): Promise<Sql> {
   const { sort, limit, after } = selection;
   const start = after === undefined ? undefined : startAfter(database, sort, after);
-  const conditions = await conditionsOf(database, selection);
+  const conditions = await selectionConditions(database, selection);
   const order = orderBy(sort, sortKeys(database, sort));
   const tags = tagsExpression(database);
   const select =
@@ -98,6 +101,17 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
   };
 }
 
+async function selectionConditions(
+  database: Database,
+  selection: ServerSelection,
+): Promise<readonly ServerCondition[]> {
+  const conditions = await conditionsOf(database, selection);
+  const { hidden } = selection;
+  if (hidden === undefined || hidden.size === 0) return conditions;
+  const sql = `not (${isInList(database, "s.id", "integer")})`;
+  return [...conditions, { table: "s", sql, values: [listValue(database, [...hidden])] }];
+}
+
 /** The number of servers that a selection matches, whatever its limit; `most` if it matches more. */
 export async function countServers(
   database: Database,
@@ -106,7 +120,7 @@ export async function countServers(
 ): Promise<number> {
   const { sort, after } = selection;
   const start = after === undefined ? undefined : startAfter(database, sort, after);
-  const conditions = await conditionsOf(database, selection);
+  const conditions = await selectionConditions(database, selection);
   return await countUpTo(database, { conditions, sort, start, limit: most });
 }
 

@@ -153,7 +153,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
         servers: found,
         previous: (isBackwards ? after : before) ? at("before", found[0]) : null,
         next: (isBackwards ? before : after) ? at("after", found.at(-1)!) : null,
-        total: count,
+        ...{ total: count, hidden: 0, others: {} },
       });
     },
     facets: () => Promise.resolve({ ...counts, facets } as never),
@@ -164,7 +164,12 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
       return Promise.resolve(
         server && {
           ...{ server, tags: [], notes: null, players: ["Ann"], aliasOf: null, days: [] },
-          ...{ aliases: [], uptime: { "24h": UPTIME, "7d": UPTIME, "30d": UPTIME }, events: [] },
+          ...{
+            aliases: [],
+            others: null,
+            uptime: { "24h": UPTIME, "7d": UPTIME, "30d": UPTIME },
+            events: [],
+          },
           replies: [{ protocol: "slp", seenAt: NOW, size: 2, bytes: new Uint8Array([1, 255]) }],
         },
       );

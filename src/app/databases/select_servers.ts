@@ -52,7 +52,10 @@ type SelectionName = CamelCase<typeof SELECTION["options"][number]["name"]>;
 
 /** The options that select servers of a database, and the order and number of the servers. */
 export type SelectionOptions =
-  & Omit<Pick<OptionsOf<"servers">, SelectionName & keyof OptionsOf<"servers">>, "sort" | "limit">
+  & Omit<
+    Pick<OptionsOf<"servers">, SelectionName & keyof OptionsOf<"servers">>,
+    "sort" | "limit" | "noGroup"
+  >
   & { readonly sort: ServerOrder; readonly limit: number | undefined };
 
 /**
@@ -164,14 +167,16 @@ const GEOIP_TITLES: readonly string[] = ["COUNTRY", "OPERATOR"];
 /**
  * A table for a terminal, with the state of each server and the time of its last probe.
  *
- * @param added The columns that the options `geoip` and `tag` add.
+ * @param added The columns that the options `geoip` and `tag` add, and for each `host:port` of a row that
+ * stands for several endpoints the number of the others.
  */
 export function storedServersTable(
   now: number,
   space: number,
-  { hasGeoip = false, hasTags = false }: {
+  { hasGeoip = false, hasTags = false, others }: {
     readonly hasGeoip?: boolean;
     readonly hasTags?: boolean;
+    readonly others?: ReadonlyMap<string, number>;
   } = {},
 ): Format {
   const columns: readonly PrintedColumn<StoredRecord & Partial<GeoipValues>>[] = [
@@ -207,7 +212,15 @@ export function storedServersTable(
     { title: "TAGS", width: 12, rank: 8, text: ({ tags = [] }) => tags.join(", ") },
     { title: "COUNTRY", width: 7, rank: 8, text: ({ country }) => country ?? "" },
     { title: "OPERATOR", width: 16, rank: 9, text: ({ operator }) => operator ?? "" },
-    { title: "NAME", width: 0, rank: 0, text: ({ name }) => name ?? "" },
+    {
+      title: "NAME",
+      width: 0,
+      rank: 0,
+      text: (row) => {
+        const count = others?.get(serverId(row));
+        return `${count === undefined ? "" : `[+${count}] `}${row.name ?? ""}`;
+      },
+    },
   ];
   const shown = columns.filter(({ title }) =>
     title === "TAGS" ? hasTags : hasGeoip || !GEOIP_TITLES.includes(title)

@@ -5,12 +5,21 @@
  */
 import { systemClock } from "../../net/clock.ts";
 import { InputError } from "../../core/errors.ts";
+import { countOf } from "../../core/quantities.ts";
 import { redactUrl } from "../../core/redact.ts";
 import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { WholeFile } from "../../sinks/whole_files.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
-import { givenFilters, type ServerSelection, withDatabaseErrors } from "../../store/mod.ts";
+import type { Database } from "../../store/database/database.ts";
+import {
+  givenFilters,
+  GROUP_RULES,
+  hiddenServers,
+  readGroups,
+  type ServerSelection,
+  withDatabaseErrors,
+} from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
 import { readGeoipFiles, readGeoipLookup } from "../../app/geoip/mod.ts";
 import { EXIT } from "../../app/mod.ts";
@@ -54,6 +63,7 @@ export async function runServers(call: CommandCall): Promise<number> {
   const { words, options } = readCommandLine("servers", call);
   return await show(words, {
     ...options,
+    isGrouped: !options.noGroup,
     format: formatWithJson(options),
     output: [],
     append: false,
@@ -64,7 +74,7 @@ export async function runServers(call: CommandCall): Promise<number> {
 export async function runExport(call: CommandCall): Promise<number> {
   const { words, options } = readCommandLine("export", call);
   const { sort = options.since === undefined ? "address" : "changed" } = options;
-  return await show(words, { ...options, sort });
+  return await show(words, { ...options, isGrouped: false, sort });
 }
 
 /** The values of the options of both commands. */
@@ -74,6 +84,8 @@ interface ShowOptions extends SelectionOptions, OutputOptions {
   readonly output: readonly string[];
   readonly append: boolean;
   readonly quiet: boolean;
+  /** Whether rows of one server are one row of a table. */
+  readonly isGrouped: boolean;
   readonly geoip: readonly string[];
 }
 
@@ -85,7 +97,8 @@ async function show(
   const filters = withSearch(serverSelectionOf(options, now), search, now);
   const geoip = await readGeoipFiles(options.geoip);
   const geoipOf = await readGeoipLookup(geoip.files);
-  const added = { hasGeoip: geoip.files.length > 0, hasTags: options.tag.length > 0 };
+  const others = new Map<string, number>();
+  const added = { hasGeoip: geoip.files.length > 0, hasTags: options.tag.length > 0, others };
   const kind = rowKind(options.fields ?? [], added, now);
   const plans = planOutputs(options, outputColumns(), kind);
   refuseDatabases(options.output, "export to");
@@ -93,7 +106,11 @@ async function show(
   const { after: name } = options;
   const reading = <T>(read: () => Promise<T>) => withDatabaseErrors("read", database, read);
   const after = name === undefined ? undefined : await reading(() => findServer(database, name));
-  const selection = { ...filters, after: after?.id };
+  const isTable = plans.some(({ format }) => format.name === "table");
+  const grouped = options.isGrouped && isTable
+    ? await reading(() => groupedSelection(database, filters, others))
+    : { selection: filters };
+  const selection = { ...grouped.selection, after: after?.id };
   const report = options.quiet ? () => {} : reportLine;
   const opened = await openOutputs(plans, options.append, {
     writeRows,
@@ -120,7 +137,8 @@ async function show(
   if (options.quiet) return EXIT.done;
   geoip.attributions.forEach(reportLine);
   reportLine(await reading(() => selectionLine(database, selection, written)));
-  if (plans.some(({ format }) => format.name === "table")) tally.lines().forEach(reportLine);
+  if (isTable) tally.lines().forEach(reportLine);
+  if (grouped.line !== undefined) reportLine(grouped.line);
   const isWhole = selection.after === undefined && written !== selection.limit;
   if (selection.since !== undefined && isWhole && latest > 0) {
     reportLine(
@@ -128,6 +146,33 @@ async function show(
     );
   }
   return EXIT.done;
+}
+
+/**
+ * A selection that has one row of each server, and the line that says which rows it leaves out.
+ *
+ * @param others Receives for each `host:port` of a server the number of its other rows.
+ */
+async function groupedSelection(
+  database: Database,
+  selection: ServerSelection,
+  others: Map<string, number>,
+): Promise<{ readonly selection: ServerSelection; readonly line?: string }> {
+  const groups = await readGroups(database);
+  if (groups.size === 0) return { selection };
+  const hidden = await hiddenServers(database, selection, groups);
+  const rules = new Set<string>();
+  for (const group of new Set(groups.values())) {
+    for (const { endpoint } of group) others.set(endpoint, group.length - 1);
+    for (const { id, rules: own } of group) {
+      if (hidden.has(id)) own.forEach((rule) => rules.add(GROUP_RULES[rule]));
+    }
+  }
+  if (hidden.size === 0) return { selection };
+  const line = `${countOf(hidden.size, "endpoint")} of the same servers ` +
+    `${hidden.size === 1 ? "is" : "are"} not listed ([+1]: ${[...rules].join("; ")}); ` +
+    "--no-group lists each endpoint";
+  return { selection: { ...selection, hidden }, line };
 }
 
 /**
@@ -168,7 +213,11 @@ function readWords(words: readonly string[]): DashboardFilters {
 /** The columns of rows: with `--geoip`, country and operator after the others; with `--tag`, tags in the table. */
 function rowKind(
   chosen: readonly Field[],
-  added: { readonly hasGeoip: boolean; readonly hasTags: boolean },
+  added: {
+    readonly hasGeoip: boolean;
+    readonly hasTags: boolean;
+    readonly others: ReadonlyMap<string, number>;
+  },
   now: number,
 ): RowKind {
   const { hasGeoip } = added;

@@ -17,7 +17,7 @@ import { eventCursor, serversCursor } from "../queries/cursors.ts";
 import { withoutPlayersColumn } from "./live_feed.ts";
 
 export function serversDocument(
-  { query: { sort }, page: { servers, total, next, previous } }: {
+  { query: { sort }, page: { servers, total, others, next, previous } }: {
     readonly query: ServersQuery;
     readonly page: ServersPage;
   },
@@ -25,6 +25,7 @@ export function serversDocument(
   return {
     total,
     servers: servers.map(withoutPlayersColumn),
+    others: Object.entries(others).map(([id, rows]) => ({ id: Number(id), ...rows })),
     next: next && serversCursor(sort, next),
     previous: previous && serversCursor(sort, previous),
   };
@@ -42,7 +43,8 @@ function eventOf({ tx, seq, ...event }: StoredEvent) {
 }
 
 export function detailsDocument({ details }: { readonly details: ServerDetails }) {
-  const { server, tags, notes, players, aliasOf, aliases, uptime, days, replies, events } = details;
+  const { server, tags, notes, players, aliasOf, aliases, others } = details;
+  const { uptime, days, replies, events } = details;
   return {
     server: withoutPlayersColumn(server),
     tags,
@@ -50,6 +52,7 @@ export function detailsDocument({ details }: { readonly details: ServerDetails }
     players,
     alias_of: aliasOf,
     aliases,
+    others,
     uptime: {
       "24h": recentUptimeOf(uptime["24h"]),
       "7d": recentUptimeOf(uptime["7d"]),

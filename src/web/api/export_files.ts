@@ -30,7 +30,7 @@ const FORMATS = [
 
 /** The servers of a page, and of all pages after it, as files. */
 export const FILES = {
-  names: ["sort"],
+  names: ["sort", "group"],
   defaults: { sort: "address", limit: MAX_ROWS },
   formats: FORMATS.map(({ suffix, contentType, format }) => ({
     suffix,

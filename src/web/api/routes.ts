@@ -26,6 +26,7 @@ import {
   BY,
   DAYS,
   daysOf,
+  GROUP,
   LAYER,
   LIMIT,
   periodOf,
@@ -94,13 +95,14 @@ const DATA_ROUTES: readonly Route[] = [
   resource({
     path: "/servers",
     hasFilters: true,
-    parameters: { sort: SORT, limit: LIMIT, cursor: SERVERS_CURSOR },
-    async data({ filters, sort, limit = USUAL_ROWS, cursor }, { data }) {
-      const query = { filters, limit, ...cursorIn(cursor, sort, "players") };
+    parameters: { sort: SORT, limit: LIMIT, cursor: SERVERS_CURSOR, group: GROUP },
+    async data({ filters, sort, limit = USUAL_ROWS, cursor, group }, { data }) {
+      const more = { limit, group: group === "yes" };
+      const query = { filters, ...more, ...cursorIn(cursor, sort, "players") };
       return { query, page: await data.servers(query) };
     },
     page: {
-      defaults: { limit: PAGE },
+      defaults: { limit: PAGE, group: "yes" },
       more: async ({ filters }, { data }) => ({ facets: await facetsOf(data, filters) }),
       html: serversPage,
     },

@@ -4,7 +4,12 @@
  *
  * @module
  */
-import type { DashboardFilters, Facets, FacetValue } from "../queries/dashboard_data.ts";
+import type {
+  DashboardFilters,
+  Facets,
+  FacetValue,
+  ServersPage,
+} from "../queries/dashboard_data.ts";
 import { type FacetName, FACETS } from "../queries/schemas.ts";
 import { readFilters } from "../queries/filters.ts";
 import { SEARCH_WORDS } from "../queries/search_words.ts";
@@ -35,6 +40,8 @@ const OPEN: readonly FacetName[] = ["edition", "software", "version"];
 interface FilterProps {
   readonly filters: DashboardFilters;
   readonly sort: ServerOrder;
+  /** Whether the list shows rows of one server as one. */
+  readonly group?: boolean;
 }
 
 const HOUR_MS = 3_600_000;
@@ -52,7 +59,7 @@ const STATES: readonly (readonly [string, Pick<DashboardFilters, StateFilter>])[
 type StateFilter = "online" | "down" | "since" | "stale";
 
 /** The states of servers as filters. */
-export function StateList({ filters, sort }: FilterProps) {
+export function StateList({ filters, sort, group }: FilterProps) {
   return (
     <details class="facet" open>
       <summary>State</summary>
@@ -64,7 +71,7 @@ export function StateList({ filters, sort }: FilterProps) {
           return (
             <li>
               <a
-                href={serversUrl(chosen, { sort })}
+                href={serversUrl(chosen, { sort, group })}
                 aria-current={isChosen ? "true" : undefined}
                 title={isChosen ? "Remove this filter" : undefined}
               >
@@ -121,7 +128,7 @@ export function FacetList(
 }
 
 function Facet(
-  { name, values, filters, sort }: FilterProps & {
+  { name, values, filters, sort, group }: FilterProps & {
     name: FacetName;
     values: readonly FacetValue[];
   },
@@ -135,7 +142,7 @@ function Facet(
       share={one.servers / most}
       isChosen={chosen.includes(one.value!)}
       url={isAccepted(name, one.value!)
-        ? acceptedUrl(serversUrl(toggled(filters, name, one.value!), { sort }))
+        ? acceptedUrl(serversUrl(toggled(filters, name, one.value!), { sort, group }))
         : undefined}
     />
   ));
@@ -224,17 +231,28 @@ export function FilterChips(
   );
 }
 
+/** @param page The page of the list; without grouped rows, each row counts as a server. */
 export function MatchedCounts(
-  { facets, total }: { facets: Facets | undefined; total: number | null },
+  { facets, page: { total, hidden } = {} }: {
+    facets: Facets | undefined;
+    page?: Partial<Pick<ServersPage, "total" | "hidden">>;
+  },
 ) {
-  const servers = facets?.servers ?? total;
-  if (servers === null) return <p class="matched">&nbsp;</p>;
+  const rows = facets?.servers ?? (total == null ? null : total + (hidden ?? 0));
+  if (rows === null) return <p class="matched">&nbsp;</p>;
+  const servers = rows - (hidden ?? 0);
   return (
     <p class="matched" aria-live="polite">
       <b>{countText(servers)}</b> {servers === 1 ? "server" : "servers"}
+      {!!hidden && (
+        <>
+          {" at "}
+          <b>{countText(rows)}</b> endpoints
+        </>
+      )}
       {facets && (
         <>
-          {" · "}
+          {hidden ? ", of which " : " · "}
           <b>{countText(facets.online)}</b> online · <b>{countText(facets.players)}</b> players
         </>
       )}

@@ -21,11 +21,12 @@ export const USUAL_SORT = "players";
 /** The list of servers that filters match. */
 export function serversUrl(
   filters: DashboardFilters,
-  { sort, cursor }: Partial<Pick<ServersQuery, "sort" | "cursor">> = {},
+  { sort, cursor, group = true }: Partial<Pick<ServersQuery, "sort" | "cursor" | "group">> = {},
 ): string {
   return urlOf("/servers", filters, {
     sort: sort === USUAL_SORT ? undefined : sort,
     cursor: cursor && serversCursor(sort ?? USUAL_SORT, cursor),
+    group: group ? undefined : "no",
   });
 }
 

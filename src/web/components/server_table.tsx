@@ -6,7 +6,8 @@
  */
 import type { Child } from "npm:hono@4.13.19/jsx";
 import { shownVersion } from "../../classify/game_versions.ts";
-import type { ServersQuery } from "../queries/dashboard_data.ts";
+import type { ServersPage, ServersQuery } from "../queries/dashboard_data.ts";
+import type { OtherRows } from "../../store/mod.ts";
 import type { ListedServer } from "../queries/schemas.ts";
 import {
   reversedOrder,
@@ -15,7 +16,7 @@ import {
   usualOrder,
 } from "../../store/queries/orders.ts";
 import { serversUrl } from "./links.ts";
-import { latencyText } from "./quantities.ts";
+import { countText, latencyText } from "./quantities.ts";
 import {
   Badges,
   Players,
@@ -26,6 +27,7 @@ import {
   StateDot,
   stateOf,
 } from "./server_cells.tsx";
+import { OtherRowList } from "./other_rows.tsx";
 import { Age, nameOf, safeText, Stranger } from "./texts.tsx";
 
 const COLUMNS = {
@@ -49,19 +51,20 @@ export type ServerColumn = keyof typeof COLUMNS;
  * chosen for the form {@linkcode COMPARE_FORM}.
  */
 export function ServerTable(
-  { servers, now, label, query, hasGeoip }: {
+  { servers, now, label, query, others = {}, hasGeoip }: {
     servers: readonly ListedServer[];
     now: number;
     label: string;
     query?: ServersQuery;
+    others?: ServersPage["others"];
     hasGeoip: boolean;
   },
 ) {
   const headingOf = (column: ServerColumn, title: string): Heading => {
     if (query === undefined || !isOrder(column)) return { content: title };
-    const { filters, sort } = query;
+    const { filters, sort, group } = query;
     const isChosen = column === usualOrder(sort);
-    const url = serversUrl(filters, { sort: isChosen ? reversedOrder(sort) : column });
+    const url = serversUrl(filters, { sort: isChosen ? reversedOrder(sort) : column, group });
     const order = SERVER_ORDERS[sort].isDescending ? "descending" : "ascending";
     return { content: <a href={url}>{title}</a>, order: isChosen ? order : undefined };
   };
@@ -73,6 +76,7 @@ export function ServerTable(
           now={now}
           hasGeoip={hasGeoip}
           isChoice={query !== undefined}
+          others={others[server.id]}
         />
       ))}
     </ServerTableFrame>
@@ -161,12 +165,24 @@ export function ServerTableFrame(
   );
 }
 
+/** The endpoints that a row stands for too, and the rules that say so. */
+function OtherEndpoints({ others }: { others: OtherRows }) {
+  const { count } = others;
+  return (
+    <details class="others">
+      <summary>{`+${countText(count)} ${count === 1 ? "endpoint" : "endpoints"}`}</summary>
+      <OtherRowList others={others} />
+    </details>
+  );
+}
+
 function ServerRow(
-  { server, now, hasGeoip, isChoice }: {
+  { server, now, hasGeoip, isChoice, others }: {
     server: ListedServer;
     now: number;
     hasGeoip: boolean;
     isChoice: boolean;
+    others: OtherRows | undefined;
   },
 ) {
   const { key, country, operator, protocols } = server;
@@ -190,6 +206,7 @@ function ServerRow(
       <td role="cell" class="c-address">
         <StateDot state={stateOf(server, now)} />
         <ServerAddress address={key} />
+        {others && <OtherEndpoints others={others} />}
         {hasGeoip && country !== null && (
           <small class="geoip">
             <abbr class="badge">{safeText(country, 4)}</abbr>

@@ -5,7 +5,14 @@
  */
 import type { Database } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
-import { listedParts, newestScans, runningScans, scanBefore, scanWithId } from "../../store/mod.ts";
+import {
+  CachedGroups,
+  listedParts,
+  newestScans,
+  runningScans,
+  scanBefore,
+  scanWithId,
+} from "../../store/mod.ts";
 import { type GeoipLookup, UNKNOWN_GEOIP } from "../../app/geoip/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import type { ServerMapQuery } from "../server_index/map_cells.ts";
@@ -35,24 +42,31 @@ export interface ReaderState {
   readonly serverIndex?: CachedServerIndex;
   /** The addresses of scans. */
   readonly space: ScannedSpace;
+  readonly groups: CachedGroups;
 }
 
 /** The data of an open database. */
 export function dashboardDataOf(
   database: Database,
-  { serverIndex, space }: ReaderState = { space: new ScannedSpace() },
+  { serverIndex, space, groups }: ReaderState = {
+    space: new ScannedSpace(),
+    groups: new CachedGroups(),
+  },
   geoipOf: GeoipLookup = () => UNKNOWN_GEOIP,
 ): DashboardData {
   return {
     overview: async () =>
       await readOverview(database, geoipOf, await countsOf(database, serverIndex)),
-    servers: (query) => readPage(database, serverIndex, query, geoipOf),
+    servers: async (query) => {
+      const all = query.group ? await groups.read(database) : undefined;
+      return await readPage(database, serverIndex, query, geoipOf, all);
+    },
     facets: async (filters) => {
       await searchDatabase(database, serverIndex, filters);
       return existing(serverIndex).facets(filters);
     },
     named: (name) => namedServers(database, name),
-    server: (id) => readDetails(database, id, geoipOf, serverIndex),
+    server: (id) => readDetails(database, id, geoipOf, serverIndex, groups),
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
     observedSince: (ids, since) => observedSince(database, ids, since),
     icon: (hash) => readIcon(database, hash),

@@ -5,7 +5,14 @@
  */
 import { type Database, hexColumn, isInList, listValue } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
-import { hasAddressIn, isServerNumber, recentUptime, uptimeByDay } from "../../store/mod.ts";
+import {
+  type CachedGroups,
+  hasAddressIn,
+  isServerNumber,
+  othersOf,
+  recentUptime,
+  uptimeByDay,
+} from "../../store/mod.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
 import { serverId } from "../../core/record.ts";
@@ -31,6 +38,7 @@ export async function readDetails(
   id: number,
   geoipOf: GeoipLookup,
   serverIndex: CachedServerIndex | undefined,
+  groups: CachedGroups,
 ): Promise<ServerDetails | undefined> {
   if (!isServerNumber(id)) return undefined;
   const [server] = await listedServers(database, [id], geoipOf);
@@ -43,6 +51,7 @@ export async function readDetails(
     players: server.players ?? [],
     aliasOf: await firstRow(database, server),
     aliases: await aliasesOf(database, server, serverIndex),
+    others: othersOf((await groups.read(database)).get(id), id),
     uptime: await recentUptime(database, id, database.now()),
     days: await uptimeByDay(database, id, UPTIME_DAYS, database.now()),
     replies: await repliesOf(database, id),

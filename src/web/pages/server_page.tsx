@@ -12,6 +12,7 @@ import type { ListedServer } from "../queries/schemas.ts";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { EventList } from "../events/event_list.tsx";
 import { countText, latencyText, percentText, timeText } from "../components/quantities.ts";
+import { OtherRowList } from "../components/other_rows.tsx";
 import { acceptedUrl, serversUrl, serverUrl } from "../components/links.ts";
 import {
   FactsByProtocol,
@@ -300,9 +301,16 @@ function UptimeFigure({ period, uptime }: { period: string; uptime: WatchedUptim
   return <Figure name={`Uptime, ${period}`} value={share} note={watched} />;
 }
 
-function Relations({ details: { aliasOf, aliases, tags, notes } }: { details: ServerDetails }) {
+function Relations(
+  { details: { aliasOf, aliases, others, tags, notes } }: { details: ServerDetails },
+) {
   return (
     <>
+      {others !== null && (
+        <Card title="Also reached at">
+          <OtherRowList others={others} />
+        </Card>
+      )}
       {(aliasOf !== null || aliases.length > 0) && (
         <Card title="Aliases">
           <ul class="relations">

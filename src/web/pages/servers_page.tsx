@@ -53,15 +53,18 @@ const SORTS: readonly (readonly [UsualOrder, string])[] = [
 ];
 
 export function serversPage(data: ServersPageData, context: PageContext): string {
-  const { query: { filters, sort }, page, facets } = data;
-  const props = { filters, sort };
-  const more = { sort: sort === USUAL_SORT ? undefined : sort };
+  const { query: { filters, sort, group }, page, facets } = data;
+  const props = { filters, sort, group };
+  const more = {
+    sort: sort === USUAL_SORT ? undefined : sort,
+    group: group ? undefined : "no",
+  };
   const arrow = SERVER_ORDERS[sort].isDescending ? "↓" : "↑";
   const tabs = SORTS.map(([name, title]) => {
     const isChosen = name === usualOrder(sort);
     return {
       name: isChosen ? `${title} ${arrow}` : title,
-      url: serversUrl(filters, { sort: isChosen ? reversedOrder(sort) : name }),
+      url: serversUrl(filters, { sort: isChosen ? reversedOrder(sort) : name, group }),
       isChosen,
     };
   });
@@ -71,7 +74,7 @@ export function serversPage(data: ServersPageData, context: PageContext): string
     children: (
       <>
         <PageHead title="Servers">
-          <MatchedCounts facets={facets} total={page.total} />
+          <MatchedCounts facets={facets} page={page} />
           <Exports query={data.query} />
         </PageHead>
         <FilterChips filters={filters} path="/servers" more={more} />
@@ -91,10 +94,12 @@ export function serversPage(data: ServersPageData, context: PageContext): string
                 now={context.now}
                 label="Servers"
                 query={data.query}
+                others={page.others}
                 hasGeoip={context.hasGeoip}
               />
             )}
             {page.servers.length > 0 && <CompareForm />}
+            <Grouping data={data} />
             <Paging data={data} />
           </div>
         </div>
@@ -174,10 +179,27 @@ function CompareForm() {
   );
 }
 
-function Paging({ data: { query: { filters, sort }, page } }: { data: ServersPageData }) {
+/** The link that shows each endpoint in a row, and the one back. */
+function Grouping(
+  { data: { query: { filters, sort, group }, page } }: { data: ServersPageData },
+) {
+  if (group && !page.hidden) return null;
+  return (
+    <p class="hint">
+      {group
+        ? "Endpoints that certainly belong to one server are one row. "
+        : "Each endpoint is a row. "}
+      <a href={serversUrl(filters, { sort, group: !group })}>
+        {group ? "Show each endpoint" : "Show each server once"}
+      </a>
+    </p>
+  );
+}
+
+function Paging({ data: { query: { filters, sort, group }, page } }: { data: ServersPageData }) {
   const { previous, next } = page;
   if (previous === null && next === null) return null;
-  const url = (cursor: PageCursor) => serversUrl(filters, { sort, cursor });
+  const url = (cursor: PageCursor) => serversUrl(filters, { sort, cursor, group });
   return (
     <nav class="paging" aria-label="Pages of the list">
       {previous !== null

@@ -53,6 +53,12 @@ export const SORT = parameter(
   oneOf(Object.keys(SERVER_ORDERS) as ServerOrder[]),
 );
 
+/** Whether rows of one server are shown as one. */
+export const GROUP = parameter(
+  "yes: rows that certainly belong to one server are one row; no: each endpoint is a row.",
+  oneOf(["yes", "no"]),
+);
+
 export const LIMIT = parameter("Maximum number of rows.", wholeNumber(1, MAX_ROWS));
 
 /** The periods of trends, days. */

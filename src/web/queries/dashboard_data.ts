@@ -14,6 +14,7 @@ import type {
   MemberKind,
   NewestEvents,
   NumberedServer,
+  OtherRows,
   PageCursor,
   RecentUptime,
   ServerFilters,
@@ -46,6 +47,8 @@ export interface ServersQuery {
   readonly limit: number;
   /** Default: the first page. */
   readonly cursor?: PageCursor;
+  /** Whether rows that certainly belong to one server are shown as one. Default: no. */
+  readonly group?: boolean;
 }
 
 export interface ServersPage {
@@ -53,8 +56,12 @@ export interface ServersPage {
   /** The pages before and after this one; null: there is none. */
   readonly previous: PageCursor | null;
   readonly next: PageCursor | null;
-  /** Number of servers that the filters match; null: not yet counted. */
+  /** Number of rows of all pages; null: not yet counted. */
   readonly total: number | null;
+  /** Number of rows that the filters match, and that are shown as a part of another row; null: not yet counted. */
+  readonly hidden: number | null;
+  /** If rows are grouped: the other rows of the servers of this page, by `servers.id`. */
+  readonly others: Readonly<Record<number, OtherRows>>;
 }
 
 /** Counts of the servers that the filters match. */
@@ -142,6 +149,8 @@ export interface ServerDetails {
   /** The server of which this one is an alias, and the servers that are aliases of this one. */
   readonly aliasOf: { readonly id: number; readonly key: string } | null;
   readonly aliases: readonly { readonly id: number; readonly key: string }[];
+  /** The other rows that certainly belong to this server; null: there are none. */
+  readonly others: OtherRows | null;
   readonly uptime: RecentUptime;
   /** The uptime of each of the last {@linkcode UPTIME_DAYS} days on which it was watched. */
   readonly days: readonly DayUptime[];

@@ -8,7 +8,7 @@ import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
 import type { GeoipValues } from "../../app/geoip/mod.ts";
 import type { Field } from "../../core/record.ts";
 import { fieldSchema, type JsonSchema } from "../../core/schema.ts";
-import type { SelectedServer } from "../../store/mod.ts";
+import { GROUP_RULES, type GroupRule, type SelectedServer } from "../../store/mod.ts";
 import { STORED_FIELDS } from "../../store/queries/stored_fields.ts";
 
 /** A server of a page: the columns of `servers --json`, its number, and its country and operator. */
@@ -193,6 +193,21 @@ const FACET_VALUE = object({
 }, { label: described(TEXT, "a name for the value, such as that of an operator") });
 
 const ALIAS = object({ id: INTEGER, key: TEXT });
+/** The other rows of a server. */
+const OTHER_ROWS = {
+  members: described(
+    list(object({
+      ...{ id: INTEGER, key: TEXT, online: YES_NO },
+      endpoint: described(TEXT, "its address and port"),
+      rules: described(
+        list(word(Object.keys(GROUP_RULES) as GroupRule[])),
+        "why the row certainly belongs to the server",
+      ),
+    })),
+    "the best known ones, at most 20",
+  ),
+  count: described(COUNT, "number of all of them"),
+};
 
 /** The schemas that answers share. */
 export const COMPONENTS = {
@@ -210,8 +225,13 @@ export const COMPONENTS = {
 /** The schemas of answers. */
 export const ANSWERS = {
   servers: answer({
-    total: described(COUNT_OR_NULL, "number of servers that the filters match; null: not counted"),
-    ...{ servers: list(ref("StoredServer")), next: CURSOR, previous: CURSOR },
+    total: described(COUNT_OR_NULL, "number of rows of all pages; null: not counted"),
+    servers: list(ref("StoredServer")),
+    others: described(
+      list(object({ id: described(INTEGER, "`id` of the server"), ...OTHER_ROWS })),
+      "with group=yes: the other rows of servers of this page",
+    ),
+    ...{ next: CURSOR, previous: CURSOR },
   }),
   server: answer({
     ...{
@@ -221,6 +241,10 @@ export const ANSWERS = {
       players: described(list(TEXT), "names of players as last published"),
     },
     ...{ alias_of: orNull(ALIAS), aliases: list(ALIAS) },
+    others: described(
+      orNull(object(OTHER_ROWS)),
+      "the other rows that certainly belong to this server; null: there are none",
+    ),
     uptime: object({ "24h": ref("Uptime"), "7d": ref("Uptime"), "30d": ref("Uptime") }),
     uptime_days: described(
       list(object({ at: TIME, ...UPTIME_PROPERTIES })),

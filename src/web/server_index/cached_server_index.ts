@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MatchIndex, SearchedList } from "../../store/mod.ts";
+import type { MatchIndex, SearchedList, ServerGroups } from "../../store/mod.ts";
 import type { DashboardFilters, Facets, MapCells } from "../queries/dashboard_data.ts";
 import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
 import { countCells, type ServerMapQuery } from "./map_cells.ts";
@@ -26,6 +26,7 @@ interface Kept {
   readonly matches: Matches;
   counts?: MatchCounts;
   facets?: Facets;
+  hidden?: { readonly groups: ServerGroups; readonly ids: ReadonlySet<number> };
 }
 
 export interface AllCounts extends MatchCounts {
@@ -116,6 +117,19 @@ export class CachedServerIndex {
       },
       ids: () => this.#idsWith(count, (row) => failed[row] === 0, few),
     };
+  }
+
+  /** What a function finds in groups and the servers that filters match. */
+  hidden(
+    filters: DashboardFilters,
+    groups: ServerGroups,
+    find: (groups: ServerGroups, isMatch: (id: number) => boolean) => ReadonlySet<number>,
+  ): ReadonlySet<number> {
+    const kept = this.#keptFor(filters);
+    if (kept.hidden?.groups !== groups) {
+      kept.hidden = { groups, ids: find(groups, this.matchIndex(filters).has) };
+    }
+    return kept.hidden.ids;
   }
 
   /** The `servers.id` of the servers that are aliases of an endpoint, `host:port`. */

@@ -34,7 +34,14 @@ Deno.test("an endless export to clients that do not read stops reading the datab
   const data = fakeData({
     servers: () => {
       reads++;
-      return Promise.resolve({ servers, previous: null, next, total: null });
+      return Promise.resolve({
+        servers,
+        previous: null,
+        next,
+        total: null,
+        hidden: null,
+        others: {},
+      });
     },
   });
   await using served = serve(data);

@@ -118,7 +118,7 @@ async function comparePages(database: Database, step: number): Promise<void> {
       const expected = ids.filter((id) => matches(all.get(id)!, filters)).slice(0, 9);
       for (const steps of methods) {
         const query = { filters, sort, limit: 9 };
-        const { servers } = await readPage(database, serverIndex, query, placeOf, steps);
+        const { servers } = await readPage(database, serverIndex, query, placeOf, undefined, steps);
         const message = Deno.inspect({ sort, filters, steps });
         assertEquals(servers.map(({ id }) => id), expected, message);
       }
@@ -193,7 +193,14 @@ onEngines("an empty database has empty pages, and nothing to count", async (data
   const { data } = await indexedData(database);
   for (const filters of ALL_FILTERS) {
     const page = await data.servers({ filters, sort: "players", limit: 10 });
-    assertEquals(page, { servers: [], previous: null, next: null, total: 0 });
+    assertEquals(page, {
+      servers: [],
+      previous: null,
+      next: null,
+      total: 0,
+      hidden: 0,
+      others: {},
+    });
     assertEquals((await data.facets(filters)).facets.edition, []);
   }
   assertEquals((await data.overview()).newestReplyAt, null);

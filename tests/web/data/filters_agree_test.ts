@@ -17,6 +17,7 @@ import type { DashboardFilters } from "../../../src/web/queries/dashboard_data.t
 import type { ListedServer } from "../../../src/web/queries/schemas.ts";
 import { DASHBOARD_FILTERS, testOfRows } from "../../../src/web/queries/dashboard_filters.ts";
 import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
+import { CachedGroups } from "../../../src/store/groups/cached_groups.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
 import { DatabaseIndex } from "../../../src/web/server_index/update_from_database.ts";
@@ -267,7 +268,11 @@ async function read(database: Database) {
   const servers = await everyServer(database, placeOf);
   const { memory } = await DatabaseIndex.of(database, placeOf, "test");
   const serverIndex = new CachedServerIndex(memory);
-  const data = dashboardDataOf(database, { serverIndex, space: new ScannedSpace() }, placeOf);
+  const data = dashboardDataOf(database, {
+    serverIndex,
+    space: new ScannedSpace(),
+    groups: new CachedGroups(),
+  }, placeOf);
   return { database, servers, serverIndex, data };
 }
 

@@ -44,7 +44,7 @@ Deno.test("the pages of an empty database say what to do next", () => {
     ...{ servers: 0, online: 0, players: 0, stale: 0, newestReplyAt: null },
     ...{ newest: [], running: [], changes: NO_CHANGES },
   };
-  const page = { servers: [], previous: null, next: null, total: 0 };
+  const page = { servers: [], previous: null, next: null, total: 0, hidden: 0, others: {} };
   const query = { filters: {}, sort: "players", limit: 50 } as const;
   const cells = { square: { address: 0, prefix: 0 }, cells: [], values: [], servers: 0 } as const;
   const map = { layer: "servers", filters: {} } as const;
@@ -131,7 +131,7 @@ Deno.test("each page has one heading of the first level, and marks itself in the
 Deno.test("a server with an invisible MOTD is shown by its name", () => {
   const server = { ...serverOf("Lobby"), motd: `§a${"\u3164".repeat(400)}Lobby` };
   const query = { filters: {}, sort: "players", limit: 50 } as const;
-  const page = { servers: [server], previous: null, next: null, total: 1 };
+  const page = { servers: [server], previous: null, next: null, total: 1, hidden: 0, others: {} };
   const html = serversPage({ query, page, facets: undefined }, contextOf("/servers"));
   assert(/title="Lobby"[^>]*><bdi>Lobby<\/bdi><\/a>/.test(html), html);
 });
@@ -294,7 +294,8 @@ Deno.test("uptime stands beside the share that was watched", () => {
 function textOf(server: Partial<ListedServer>, events: readonly StoredEvent[] = []): string {
   const details = {
     ...{ server: { ...serverOf("Sample", "203.0.113.7:25565"), ...server }, events },
-    ...{ tags: [], notes: null, players: [], aliasOf: null, aliases: [], days: [], replies: [] },
+    ...{ tags: [], notes: null, players: [], aliasOf: null, aliases: [], others: null, days: [] },
+    replies: [],
     uptime: { "24h": WATCHED, "7d": WATCHED, "30d": WATCHED },
   };
   const history = { from: NOW - 1, to: NOW, step: 0, points: [], unwatched: [], peak: null };

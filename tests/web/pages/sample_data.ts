@@ -10,6 +10,7 @@ import type { ListedServer } from "../../../src/web/queries/schemas.ts";
 import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
 import { FACETS, MAP_LAYERS } from "../../../src/web/queries/schemas.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
+import type { OtherRows } from "../../../src/store/groups/cached_groups.ts";
 import type { ListedPart, ListedParts } from "../../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";
@@ -182,12 +183,18 @@ function detailsOf(text: string, key: string): ServerDetails {
   const bytes = new TextEncoder().encode(text);
   return {
     ...{ server: serverOf(text, key), tags: [text], notes: text, players: [text] },
-    ...{ aliasOf: { id: 1, key }, aliases: [{ id: 2, key }] },
+    ...{ aliasOf: { id: 1, key }, aliases: [{ id: 2, key }], others: othersWith(key) },
     uptime: { "24h": recent, "7d": recent, "30d": recent },
     days: [{ at: NOW - NOW % 86_400_000, ...watched }],
     replies: [{ protocol: text, seenAt: NOW, size: bytes.length, bytes }],
     events: eventsOf(text, key),
   };
+}
+
+/** The other rows of a server, of which not all are named. */
+function othersWith(key: string): OtherRows {
+  const member = { id: 8, key, endpoint: key, online: false };
+  return { members: [{ ...member, rules: ["bridge", "endpoint"] }], count: 30 };
 }
 
 /**
@@ -227,8 +234,10 @@ export function pagesWith(text: string, key = text): Map<string, string> {
   const overview = { servers: 3, online: 2, players: 1, stale: 1, newestReplyAt: NOW };
   const previous = { direction: "before", position: [1, 2, 3] } as const;
   const next = { direction: "after", position: [1, 2, 1] } as const;
-  const page = { servers: [server, { ...server, online: false }], total: 2 };
-  const query = { filters, sort: "players", limit: 50 } as const;
+  const others = { [server.id]: othersWith(key) };
+  const rows = [server, { ...server, online: false }];
+  const page = { servers: rows, total: 2, hidden: 30, others };
+  const query = { filters, sort: "players", limit: 50, group: true } as const;
   const square = { address: 0xcb000000, prefix: 8 } as const;
   const cells = { square, cells: [0, 9, 65_535], values: [1, 2, 3], servers: 6 };
   const rates = [[NOW - HOUR, NOW - 5000, 9, 1], [NOW - 5000, NOW, 7, 2]] as const;

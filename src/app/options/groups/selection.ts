@@ -51,6 +51,11 @@ export const SELECTION = {
       help: "leave out rows with a value in alias_of, so that each server has one row",
     },
     {
+      name: "no-group",
+      commands: ["servers"],
+      help: "a row for each endpoint in the table, also for those that certainly are one server",
+    },
+    {
       name: "game-version",
       commands: ["servers", "export"],
       takes: anyText("TEXT"),

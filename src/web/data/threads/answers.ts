@@ -10,6 +10,7 @@ import { type DashboardData, DataError, type DataTrouble } from "../../queries/d
 import type { DatabaseAccess, DatabaseConnection } from "../database_access.ts";
 import { dashboardDataOf } from "../database_reader.ts";
 import type { GeoipLookup } from "../../../app/geoip/mod.ts";
+import { CachedGroups } from "../../../store/mod.ts";
 import { ScannedSpace } from "../scanned_space.ts";
 
 /** The names of the questions. */
@@ -85,6 +86,8 @@ export function receivedError({ name, message, trouble }: SentError): Error {
 export class Answerer {
   readonly #space = new ScannedSpace();
   #serverIndex: CachedServerIndex | undefined;
+  /** The groups of the database with an identity. */
+  #groups = { identity: "", groups: new CachedGroups() };
 
   constructor(private readonly access: DatabaseAccess, private readonly geoipOf: GeoipLookup) {}
 
@@ -99,7 +102,11 @@ export class Answerer {
         const serverIndex = this.#serverIndex?.identity === identity
           ? this.#serverIndex
           : undefined;
-        const data = dashboardDataOf(database, { serverIndex, space: this.#space }, this.geoipOf);
+        if (this.#groups.identity !== identity) {
+          this.#groups = { identity, groups: new CachedGroups() };
+        }
+        const state = { serverIndex, space: this.#space, groups: this.#groups.groups };
+        const data = dashboardDataOf(database, state, this.geoipOf);
         return await (data[method] as (...values: readonly unknown[]) => Promise<unknown>)(
           ...values,
         );

@@ -11,6 +11,7 @@ import {
   timeParameter,
   type Value,
 } from "./database/database.ts";
+import { exclusively } from "./uptime/rollup_hours.ts";
 
 /** Observations older than this multiple of `keepMs` are downsampled to one per day. */
 const DAILY_AFTER = 4;
@@ -53,10 +54,10 @@ function isRedundant(
 
 const KEY = "server, at, scan";
 
-/** A page of observations after a key and before a time. */
+/** A page of observations from a key on and before a time. */
 function selectOld(database: Database): string {
   const time = timeParameter(database);
-  return `select ${KEY} from observations where (${KEY}) > (?, ${time}, ?) and at < ${time} ` +
+  return `select ${KEY}, polls from observations where (${KEY}) >= (?, ${time}, ?) and at < ${time} ` +
     `order by ${KEY} limit ${PAGE}`;
 }
 
@@ -68,8 +69,47 @@ const DELETE: BulkStatement = {
     "where old.server = one.server and old.at = one.at and old.scan = one.scan",
 };
 
+/** Sets the number of polls of observations that are kept. */
+const UPDATE: BulkStatement = {
+  types: ["integer", "timestamptz", "integer", "integer"],
+  sqlite: "update observations set polls = ?4 where server = ?1 and at = ?2 and scan = ?3",
+  postgres: "update observations old set polls = one.polls from " +
+    "unnest($1::integer[], $2::timestamptz[], $3::integer[], $4::integer[]) " +
+    "as one (server, at, scan, polls) " +
+    "where old.server = one.server and old.at = one.at and old.scan = one.scan",
+};
+
+/** What downsampling changes in a page. */
+interface Changes {
+  readonly redundant: readonly Row[];
+  /** Those that are kept, with the polls of the redundant ones before them. */
+  readonly kept: readonly Row[];
+}
+
+function changesOf(page: readonly Row[], cutoffs: DownsampleCutoffs): Changes {
+  const [redundant, kept]: [Row[], Row[]] = [[], []];
+  let last: Row | undefined;
+  let hasMore = false; // whether `last` has the polls of a redundant one
+  for (const row of page) {
+    const isLast = last === undefined || last.server !== row.server ||
+      !isRedundant(last, row, cutoffs);
+    if (isLast && hasMore) kept.push(last!);
+    if (!isLast) redundant.push(last!);
+    hasMore = !isLast;
+    last = isLast ? row : { ...row, polls: sumOf(last!.polls, row.polls) };
+  }
+  if (hasMore) kept.push(last!);
+  return { redundant, kept };
+}
+
+/** The sum of two numbers of polls. If one is unknown, so is the sum. */
+function sumOf(a: Value, b: Value): number | null {
+  return a === null || b === null ? null : Number(a) + Number(b);
+}
+
 /**
- * Downsamples the observations of all servers.
+ * Downsamples the observations of all servers. An observation that is kept stands for the polls of those
+ * that are deleted before it.
  *
  * @param between Awaited between two transactions, so that other work can run.
  * @param signal Cancels the rest; committed deletions remain.
@@ -82,24 +122,27 @@ export async function downsampleObservations(
   signal?: AbortSignal,
 ): Promise<number> {
   let cursor: Value[] = [0, 0, 0];
-  let last: Row | undefined;
   let deleted = 0;
+  const read = () => database.rows(selectOld(database), [...cursor, cutoffs.hourly]);
   while (!signal?.aborted) {
-    const page = await database.rows(selectOld(database), [...cursor, cutoffs.hourly]);
-    const redundant: Row[] = [];
-    for (const row of page) {
-      if (last?.server === row.server && isRedundant(last, row, cutoffs)) {
-        redundant.push(last);
-      }
-      last = row;
-    }
-    if (redundant.length > 0) {
-      deleted += await database.transaction(() =>
-        database.bulk(DELETE, redundant.map((row) => [row.server, row.at, row.scan]))
-      );
+    const page = await read();
+    if (changesOf(page, cutoffs).redundant.length > 0) {
+      // Another program may have downsampled the page since it was read: its polls would count twice.
+      deleted += await exclusively(database, async () => {
+        const { redundant, kept } = changesOf(await read(), cutoffs);
+        await database.bulk(
+          UPDATE,
+          kept.map(({ server, at, scan, polls }) => [server, at, scan, polls]),
+        );
+        return await database.bulk(
+          DELETE,
+          redundant.map(({ server, at, scan }) => [server, at, scan]),
+        );
+      });
     }
     if (page.length < PAGE) break;
-    cursor = [last!.server, last!.at, last!.scan];
+    const { server, at, scan } = page.at(-1)!; // the next page begins with it: it may be redundant
+    cursor = [server, at, scan];
     await between();
   }
   return deleted;

@@ -197,13 +197,13 @@ export {
   uptimeByDay,
   type UptimePoint,
   uptimePoints,
-  type WatchedUptime,
 } from "./uptime/uptime_queries.ts";
 export {
   listedUptime,
   UPTIME_COLUMNS,
   UPTIME_TABLES,
   watchedText,
+  type WatchedUptime,
 } from "./uptime/watched_share.ts";
 export { type WatchSpan, writeSpans } from "./uptime/watch_spans.ts";
 export { writeImportSummary } from "./writers/scan_events.ts";

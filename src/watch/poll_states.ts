@@ -35,6 +35,10 @@ interface PollProgress {
   queuedAt: number;
   /** Number of failed polls in a row after the last poll. */
   misses: number;
+  /** Number of polls since an observation was last queued. */
+  polls: number;
+  /** When the last of them ended, Unix milliseconds. */
+  polledAt: number;
 }
 
 export class PollStates {
@@ -66,9 +70,11 @@ export class PollStates {
    */
   add(server: WatchedServer, result: PollResult, observeSince: number): void {
     const { events, at } = result;
-    const { row, misses, online, rules: { isCrawl } } = server;
-    if (isCrawl && online && misses > 0) return; // after a restart the server is as overdue as before
+    const { misses, online, rules: { isCrawl } } = server;
     const progress = this.#progress.get(server.identity.key) ?? this.#startProgress(server, at);
+    progress.polls++;
+    progress.polledAt = at;
+    if (isCrawl && online && misses > 0) return; // after a restart the server is as overdue as before
     const state = this.#stateAfter(server, result);
     const { key } = state.identity;
     const isChanged = events.length > 0 || misses !== progress.misses;
@@ -79,13 +85,11 @@ export class PollStates {
       progress.queuedAt = at;
       this.#queueState(state);
     } else this.#unchanged.set(key, state);
-    // No observation after a failed poll of an online server: the server is not yet known to be offline.
     const isDue = events.length > 0 || isOver(progress.observedAt, UNCHANGED_MS, at) ||
       progress.observedAt < observeSince;
-    if (isDue && row !== undefined && (misses === 0 || !online)) {
-      progress.observedAt = at;
+    if (isDue && isObservable(server)) {
       this.#queueState(state); // the row of a server precedes its observations
-      this.#queueObservation(server, result);
+      this.#queueObservation(progress, result);
     }
   }
 
@@ -117,14 +121,17 @@ export class PollStates {
   }
 
   #queueObservation(
-    { row, misses, identity, outage }: WatchedServer,
+    progress: PollProgress,
     { events, at, reply }: PollResult,
   ): void {
+    const { server: { row, misses, identity, outage }, polls } = progress;
+    progress.observedAt = at;
+    progress.polls = 0;
     const record = misses === 0 && row !== undefined ? withAttachments(row, reply) : undefined;
     // The server has been offline since the first of the failed polls.
     const isNew = events.some(({ event }) => event === "offline");
     const observedAt = isNew ? outage!.since : at;
-    this.queue.observations.push({ scanId: this.scanId, identity, at: observedAt, record });
+    this.queue.observations.push({ scanId: this.scanId, identity, at: observedAt, polls, record });
   }
 
   /** Removes a server that is polled no more, and its state if that is not queued yet. */
@@ -146,20 +153,29 @@ export class PollStates {
     this.pending?.settle(states);
   }
 
-  /** Queues all states that wait for their interval. */
+  /** Queues all states that wait for their interval, and an observation of each server that was polled since its last one. */
   queueUnchanged(): void {
     for (const [key, state] of this.#unchanged) this.queue.servers.set(key, state);
     this.#unchanged.clear();
+    for (const progress of this.#progress.values()) {
+      if (progress.polls === 0 || !isObservable(progress.server)) continue;
+      this.#queueObservation(progress, { events: [], at: progress.polledAt, reply: undefined });
+    }
   }
 
   /** Records when the state of a new server is first queued. The state intervals of servers begin at different seconds. */
   #startProgress(server: WatchedServer, at: number): PollProgress {
     const second = this.#progress.size % SPREAD_SECONDS;
     const queuedAt = at - STATE_INTERVAL_MS * second / SPREAD_SECONDS;
-    const progress = { server, observedAt: -Infinity, queuedAt, misses: 0 };
+    const progress = { server, observedAt: -Infinity, queuedAt, misses: 0, polls: 0, polledAt: at };
     this.#progress.set(server.identity.key, progress);
     return progress;
   }
+}
+
+/** Whether a server's state is known. After a failed poll of an online server it is not. */
+function isObservable({ row, misses, online }: WatchedServer): boolean {
+  return row !== undefined && (misses === 0 || !online);
 }
 
 /** Whether an interval is over. Also `true` if the clock was set back to before the start. */

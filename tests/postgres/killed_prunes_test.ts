@@ -28,7 +28,7 @@ async function fill(database: Database): Promise<void> {
   await store.begin({ id: watchId(2), kind: "watch", at: from, config: "{}" });
   const times = Array.from({ length: 48 * DAYS }, (_, i) => from + i * HOUR_MS / 2);
   const rows = SERVERS.flatMap((server) =>
-    times.map((at, i) => [server, at, 2, (i + server) % 5 > 0 ? 1 : 0, i, null, null, null])
+    times.map((at, i) => [server, at, 2, (i + server) % 5 > 0 ? 1 : 0, i, null, null, null, 2])
   );
   await database.transaction(() => writeObservations(database, rows));
   const span = { startedAt: from, endedAt: END };

@@ -10,8 +10,8 @@ const DAY = 24 * HOUR;
 const NOW = 1.9e12 + 12_345_678;
 const KEEP = 10 * DAY;
 
-/** Arbitrary times of a server's observations, in the order in which ties are kept. */
-type Seen = readonly [server: number, at: number, scan: number];
+/** An observation: in the order in which ties are kept, and the number of its polls. */
+type Seen = readonly [server: number, at: number, scan: number, polls: number | null];
 
 function draw(random: Random, count: number): Seen[] {
   const seen = new Map<string, Seen>();
@@ -22,44 +22,56 @@ function draw(random: Random, count: number): Seen[] {
     const at = random.below(2) === 0
       ? NOW - random.below(60) * DAY - random.below(DAY)
       : Math.floor((NOW - random.below(60 * 24) * HOUR) / HOUR) * HOUR - random.below(3);
-    seen.set(`${server} ${scan} ${at}`, [server, at, scan]);
+    seen.set(`${server} ${scan} ${at}`, [
+      server,
+      at,
+      scan,
+      random.below(20) === 0 ? null : random.below(60),
+    ]);
   }
   return [...seen.values()];
 }
 
-/** The observations that remain, by a naive computation. */
+/** The observations that remain, with the polls of those that do not, by a naive computation. */
 function oracle(seen: readonly Seen[], now: number): Seen[] {
   const hourly = Math.floor((now - KEEP) / HOUR) * HOUR;
   const daily = Math.floor((now - 4 * KEEP) / DAY) * DAY;
   const kept = new Map<string, Seen>();
   for (const one of seen.toSorted(compare)) {
-    const [server, at, scan] = one;
+    const [server, at, scan, polls] = one;
     const span = at >= hourly
       ? `${at} ${scan}`
       : at >= daily
       ? `h${Math.floor(at / HOUR)}`
       : `d${Math.floor(at / DAY)}`;
-    kept.set(`${server} ${span}`, one);
+    const before = kept.get(`${server} ${span}`)?.[3];
+    const isUnknown = before === null || polls === null;
+    const sum = isUnknown ? null : (before ?? 0) + polls;
+    kept.set(`${server} ${span}`, [server, at, scan, sum]);
   }
   return [...kept.values()].toSorted(compare);
 }
 
 function compare(a: Seen, b: Seen): number {
   for (let i = 0; i < a.length; i++) {
-    if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
+    if (a[i] !== b[i]) return a[i]! < b[i]! ? -1 : 1;
   }
   return 0;
 }
 
 async function write(database: Database, seen: readonly Seen[]): Promise<void> {
-  const rows = seen.map(([server, at, scan]): Value[] => [server, at, scan, 1, 1, 2, 3.5, "ab"]);
+  const rows = seen.map(([server, at, scan, polls]): Value[] => [
+    ...[server, at, scan, 1, 1, 2, 3.5, "ab", polls],
+  ]);
   await database.transaction(() => database.bulk(INSERT_OBSERVATION, rows));
 }
 
 async function read(database: Database): Promise<Seen[]> {
   const rows = await all(database, "select * from observations");
-  return rows.map((row): Seen => [Number(row.server), Number(row.at), Number(row.scan)])
-    .toSorted(compare);
+  return rows.map((row): Seen => [
+    ...[Number(row.server), Number(row.at), Number(row.scan)] as const,
+    row.polls as number | null,
+  ]).toSorted(compare);
 }
 
 onEngines(
@@ -86,8 +98,8 @@ onEngines(
 );
 
 onEngines("recent observations are all kept, and a signal cancels downsampling", async (db) => {
-  const seen = draw(new Random(5), 300).map(([server, at, scan], i): Seen => [
-    ...[server, Math.max(at, NOW - KEEP + HOUR) + i, scan] as const,
+  const seen = draw(new Random(5), 300).map(([server, at, scan, polls], i): Seen => [
+    ...[server, Math.max(at, NOW - KEEP + HOUR) + i, scan, polls] as const,
   ]);
   await write(db, seen);
   assertEquals(

@@ -12,6 +12,9 @@ import { PROTOCOLS } from "../../src/protocols/list.ts";
 /** A poll of a server, as a test describes it. */
 export type Poll = Pick<PolledServer, "identity" | "at"> & Partial<PolledServer>;
 
+/** An observation, as a test describes it; it stands for one poll if the test names no other number. */
+export type Seen = Omit<PollObservation, "polls"> & Partial<Pick<PollObservation, "polls">>;
+
 /** A server after a poll; without a record: it did not reply. */
 export function polledServer({ identity, at, record, ...rest }: Poll): PolledServer {
   const { address: host, port, hostname } = identity;
@@ -29,7 +32,7 @@ export function outageAt(at: number, misses = 3): PolledServer["outage"] {
 export async function writePolled(
   database: Database,
   servers: readonly Poll[],
-  observations: readonly PollObservation[] = [],
+  observations: readonly Seen[] = [],
   {
     scanId = watchId(1),
     optOuts = [],
@@ -51,7 +54,7 @@ export async function writePolled(
     scanId,
     writableSince,
     servers: all,
-    observations,
+    observations: observations.map((one) => ({ polls: 1, ...one })),
     optOuts,
     dropped: [],
     watcherEvents,

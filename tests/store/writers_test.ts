@@ -293,7 +293,7 @@ onEngines("all writers insert observations in the order of servers and times", a
   const keys = [[3, 7], [1, 9], [2, 5], [1, 4], [2, 8], [1, 6]];
   await writeObservations(
     db,
-    keys.map(([server, at]) => observationValues({ server, at, scan: 1 })),
+    keys.map(([server, at]) => observationValues({ server, at, scan: 1 }, 1)),
   );
   assertEquals(inserted.splice(0), [[1, 4], [1, 6], [1, 9], [2, 5], [2, 8], [3, 7]]);
   // Neither a reply to an unknown scan nor a server that never replied is observed.

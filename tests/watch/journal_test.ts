@@ -72,21 +72,23 @@ Deno.test("changes are observed at once, unchanged servers once an hour, and all
   poll(hour + 6);
   poll(2 * hour + 7);
   poll(2 * hour + 8, row(1, { players_online: 4, motd: "Ho", seen_at: 9 }));
+  for (const at of [9, 10]) poll(2 * hour + at, row(1, { players_online: 4, motd: "Ho" }));
   await network.run(journal.close(1000));
   assertEquals(
-    list.states.map(({ at, record }) => [at, record?.players_online ?? null]),
+    list.states.map(({ at, record, polls }) => [at, record?.players_online ?? null, polls]),
     [
-      [0, 3],
-      [hour, 3],
-      [hour + 1, 4],
-      [hour + 2, 4],
-      [hour + 3, null], // the first of the failed polls
-      [2 * hour + 7, null],
-      [2 * hour + 8, 4],
+      [0, 3, 1],
+      [hour, 3, 60],
+      [hour + 1, 4, 1],
+      [hour + 2, 4, 1],
+      [hour + 3, null, 3], // the first of the failed polls
+      [2 * hour + 7, null, 2],
+      [2 * hour + 8, 4, 1],
+      [2 * hour + 10, 4, 2], // the polls up to the end
     ],
   );
   const [state] = list.servers.values();
-  assertEquals([state.outage, state.at, state.record?.motd], [undefined, 2 * hour + 8, "Ho"]);
+  assertEquals([state.outage, state.at, state.record?.motd], [undefined, 2 * hour + 10, "Ho"]);
 });
 
 Deno.test("a server keeps its record after a failed poll, and a server without a reply has no row", async () => {
@@ -112,6 +114,8 @@ Deno.test("a crawl writes failed polls of an online server only when they make i
     journal.addPoll(one, one.addReply(row(1), 10), 10);
     for (let i = 1; i <= failures; i++) journal.addPoll(one, one.addFailure(20 + i), 20 + i);
     await network.run(journal.close(1000));
+    const sum = list.states.reduce((sum, { polls }) => sum + polls, 0);
+    assertEquals(sum, failures === 3 ? 4 : 1, "failed polls wait for the next observation");
     const { at: written, record } = list.servers.get("127.0.0.1:1")!;
     assertEquals([written, one.known.probedAt, record?.motd], [at, at, "Hi"]);
   }
@@ -338,7 +342,7 @@ Deno.test("an outage of the watch ends its span, and each server is observed aft
       [start + 150_000, start + 200_000],
     ]);
     assert(list.sizes.every((size) => size > 0), "no transaction is empty");
-    assertEquals(list.seen, [start, start + 160_000]);
+    assertEquals(list.seen, [start, start + 160_000, start + 200_000]); // and at the end
   })());
 });
 
@@ -357,7 +361,7 @@ Deno.test("a clock that is set back by a day does not delay observations, states
     assertEquals(list.states, [start, start + 10_000 - DAY]);
     poll();
     await journal.close(1000);
-    assertEquals(list.seen, [start, start + 10_000 - DAY]);
+    assertEquals(list.seen, [start, start + 10_000 - DAY, start + 20_000 - DAY]);
     assertEquals(list.spans.get(start + 10_000 - DAY), start + 20_000 - DAY);
   })());
 });

@@ -113,6 +113,7 @@ const UPTIME = {
   playersMin: 0,
   playersMax: 1,
   watchedShare: 0.84,
+  polls: 4320,
 };
 
 /**

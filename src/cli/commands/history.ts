@@ -80,7 +80,7 @@ export async function runHistory(call: CommandCall): Promise<number> {
 
 const PERIOD_COLUMNS = [
   ...["server", "at", "hours", "watched_s", "online_s"],
-  ...["player_s", "players_min", "players_max"],
+  ...["player_s", "players_min", "players_max", "polls"],
 ] as const;
 
 type PeriodRow = Readonly<Record<typeof PERIOD_COLUMNS[number], string | number | null>>;
@@ -90,10 +90,10 @@ function periodRow(server: string, { at, hours, ...uptime }: UptimePoint): Perio
   return { server, at, hours, ...uptimeColumns(uptime) };
 }
 
-function uptimeColumns({ watchedS, onlineS, playerS, playersMin, playersMax }: Uptime) {
+function uptimeColumns({ watchedS, onlineS, playerS, playersMin, playersMax, polls }: Uptime) {
   return {
     ...{ watched_s: watchedS, online_s: onlineS, player_s: playerS },
-    ...{ players_min: playersMin, players_max: playersMax },
+    ...{ players_min: playersMin, players_max: playersMax, polls },
   };
 }
 
@@ -191,10 +191,10 @@ function uptimeFacts(periods: readonly PeriodUptime[]): Record<string, unknown> 
   );
 }
 
-/** The share of the watched time in which the server was online, and the share watched, if it was watched. */
+/** The uptime of each period in which the server was watched, with the share watched and the polls. */
 function uptimeLines(uptime: RecentUptime | undefined): string[] {
-  const parts = watchedPeriods(uptime).map(([period, { onlineS, watchedS, watchedShare }]) =>
-    `${percentText(onlineS / watchedS)} ${watchedText(watchedShare)} in ${period}`
+  const parts = watchedPeriods(uptime).map(([period, watched]) =>
+    `${percentText(watched.onlineS / watched.watchedS)} ${watchedText(watched)} in ${period}`
   );
   return parts.length === 0 ? [] : [`uptime: ${parts.join(", ")}`];
 }

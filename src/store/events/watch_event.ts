@@ -119,7 +119,7 @@ export type WatcherEventBody =
     readonly back: number;
     readonly lost: number;
     /** Number of events `new`, `back` and `lost` of this scan; 0 of an import. */
-    readonly told: number;
+    readonly reported: number;
   };
 
 /** An event of the watch itself, or of a scan as a whole. It is about no server. */

@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 18. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 19. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite
@@ -18,7 +18,7 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 18; versions 1 to 17 had other tables
+  version integer not null,               -- 19; versions 1 to 18 had other tables
   identity text not null,                 -- the identity of the database, hexadecimal; a copy has the same
   collector text not null                 -- the identity of its collectors, hexadecimal; `copy` makes another one
 );
@@ -46,7 +46,7 @@ create table scans (
   rate integer,                           -- rate that --rate auto has found, packets a second; null: not searched
   rate_reason text,                       -- reason for the rate: loss, buffers, sender, limit, searching, unknown
   counters jsonb,                         -- losses by cause, and replies, as in status files; null: unknown
-  told integer not null default 0,        -- number of its events new, back and lost of single servers
+  reported integer not null default 0,    -- number of its events new, back and lost of single servers
   members jsonb                           -- numbers of servers by kind, as in scan_sets; null: the scan has not ended
 );
 
@@ -227,6 +227,7 @@ create table observations (
   players_max integer,                    -- player slots
   online boolean not null,                -- whether the server replied
   content bytea,                          -- servers.content at that time; null without a reply
+  polls integer,                          -- polls of the watch since its row before, this one included; 0: of a scan; null: unknown
   primary key (server, at, scan)
 ) without rowid;
 
@@ -329,6 +330,7 @@ create table rollups (
   online_s integer not null,              -- seconds watched and online
   players_min integer,                    -- minimum of players online; null: not published
   players_max integer,                    -- maximum of players online; null: not published
+  polls integer,                          -- sum of observations.polls; null: unknown
   primary key (hours, at, server)
 ) without rowid;
 
@@ -339,6 +341,7 @@ create table server_uptime (
   until timestamptz,                      -- end of the last of these days or hours; null: not watched
   watched_s integer not null default 0,   -- sum of rollups.watched_s
   online_s integer not null default 0,    -- sum of rollups.online_s
+  polls integer default 0,                -- sum of rollups.polls; null: unknown
 postgres:   uptime_30d double precision generated always as (online_s::float8 / nullif(watched_s, 0)) stored -- online_s / watched_s; null: not watched; computed by the database
 sqlite:   uptime_30d double precision generated always as (cast(online_s as real) / nullif(watched_s, 0)) virtual -- online_s / watched_s; null: not watched; computed by the database
 );

@@ -25,7 +25,11 @@ const COLUMNS: readonly ColumnDefinition[] = [
   ["online_s", "integer"],
   ["players_min", "integer"],
   ["players_max", "integer"],
+  ["polls", "integer"],
 ];
+
+/** SQL of the sum of a column `polls`: null if one of them is unknown. */
+export const SUM_OF_POLLS = "case when count(*) = count(r.polls) then sum(r.polls) end";
 
 /**
  * There are no conflicts: rows with these keys are deleted first, and only one transaction at a
@@ -68,9 +72,9 @@ export async function computeHour(
     ];
   const rows = [...seen].flatMap(([server, states]): Value[][] => {
     const uptime = uptimeOfPolls(states, spans, hour, end, optedOut.get(server));
-    const { watchedS, onlineS, playerS, playersMin, playersMax } = uptime;
+    const { watchedS, onlineS, playerS, playersMin, playersMax, polls } = uptime;
     if (watchedS === 0) return [];
-    return [[hour, 1, server, playerS, watchedS, onlineS, playersMin, playersMax]];
+    return [[hour, 1, server, playerS, watchedS, onlineS, playersMin, playersMax, polls]];
   });
   await deleteRows(database, 1, hour, servers);
   await database.bulk(INSERT, rows);
@@ -93,7 +97,7 @@ export async function statesIn(
   const [isServer, isScan] = ["o.server", "o.scan"].map((column) =>
     isInList(database, column, "integer")
   );
-  const columns = "o.server, o.at, o.scan, o.online, o.players_online";
+  const columns = "o.server, o.at, o.scan, o.online, o.players_online, o.polls";
   const before = await database.rows(
     `select ${columns} from ${listTable(database, "s")} cross join ${listTable(database, "c")} ` +
       "cross join observations o where o.server = s.value and o.scan = c.value and o.at = " +
@@ -107,12 +111,14 @@ export async function statesIn(
     [serverList, from, to, scanList],
   );
   const states = new Map<number, SeenState[]>();
-  for (const { server, at, scan, online, players_online: players } of [...before, ...within]) {
+  for (const row of [...before, ...within]) {
+    const { server, at, scan, online, players_online: players, polls } = row;
     const seen = {
       at: Number(at),
       scan: Number(scan),
       online: online === 1,
       players: players === null ? null : Number(players),
+      polls: polls === null ? null : Number(polls),
     };
     const ofServer = states.get(Number(server));
     if (ofServer === undefined) states.set(Number(server), [seen]);
@@ -154,7 +160,7 @@ export async function computeDay(
   await database.run(
     `insert into rollups (${COLUMNS.map(([name]) => name).join(", ")}) ` +
       `select ${time}, 24, r.server, sum(r.player_s), sum(r.watched_s), sum(r.online_s), ` +
-      `min(r.players_min), max(r.players_max) from rollups r where r.hours = 1 ` +
+      `min(r.players_min), max(r.players_max), ${SUM_OF_POLLS} from rollups r where r.hours = 1 ` +
       `and ${isTimeIn(database, "r.at")} and ${sql} group by r.server`,
     [day, timeList(database, hours), ...values],
   );

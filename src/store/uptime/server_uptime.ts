@@ -6,6 +6,7 @@
 import { DAY_MS } from "../../core/quantities.ts";
 import { type Database, timeParameter } from "../database/database.ts";
 import { ALL_SERVERS } from "./dirty_hours.ts";
+import { SUM_OF_POLLS } from "./rollup_rows.ts";
 import {
   hoursBetween,
   isServerIn,
@@ -18,11 +19,12 @@ import {
 const DAYS = 30;
 
 /** The columns that a computation writes. */
-const INSERT = "insert into server_uptime (server, until, watched_s, online_s) ";
+const INSERT = "insert into server_uptime (server, until, watched_s, online_s, polls) ";
 const REPLACE = "on conflict (server) do update set until = excluded.until, " +
-  "watched_s = excluded.watched_s, online_s = excluded.online_s";
+  "watched_s = excluded.watched_s, online_s = excluded.online_s, polls = excluded.polls";
 /** Sets the row of a server that was not watched. */
-const RESET = "update server_uptime set until = null, watched_s = 0, online_s = 0 where ";
+const RESET =
+  "update server_uptime set until = null, watched_s = 0, online_s = 0, polls = 0 where ";
 
 /**
  * Computes the rows of `server_uptime` for a page of servers, after the rollups of one of their
@@ -88,8 +90,10 @@ async function sumRollups(
 ): Promise<void> {
   const page = isServerIn(database, "r.server", servers);
   await database.run(
-    `${INSERT}select r.server, ${timeParameter(database)}, sum(r.watched_s), sum(r.online_s) ` +
-      `from rollups r where r.hours = ? and ${isTimeIn(database, "r.at")} and ${page.sql} ` +
+    `${INSERT}select r.server, ${timeParameter(database)}, sum(r.watched_s), sum(r.online_s), ` +
+      `${SUM_OF_POLLS} from rollups r where r.hours = ? and ${
+        isTimeIn(database, "r.at")
+      } and ${page.sql} ` +
       `group by r.server ${REPLACE}`,
     [until, hours, timeList(database, starts), ...page.values],
   );

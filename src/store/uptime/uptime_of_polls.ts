@@ -15,6 +15,8 @@ export interface SeenState {
   readonly online: boolean;
   /** Number of players online; `null`: unknown. */
   readonly players: number | null;
+  /** `observations.polls`; `null`: unknown. */
+  readonly polls: number | null;
 }
 
 /** A time in which a watch ran without interruption. */
@@ -39,6 +41,11 @@ export interface Uptime {
   readonly playersMin: number | null;
   /** Maximum of players online; `null` for the same reasons as `playersMin`. */
   readonly playersMax: number | null;
+  /**
+   * Number of polls of all watches. Polls without a change count when the watch writes its next observation of
+   * the server, at most an hour later. `null`: unknown.
+   */
+  readonly polls: number | null;
 }
 
 /** The uptime of a server that was not watched. */
@@ -48,6 +55,7 @@ export const UNWATCHED: Uptime = {
   playerS: 0,
   playersMin: null,
   playersMax: null,
+  polls: 0,
 };
 
 /** Adds the uptime of two periods that do not overlap. */
@@ -58,7 +66,13 @@ export function addUptime(a: Uptime, b: Uptime): Uptime {
     playerS: a.playerS + b.playerS,
     playersMin: minOf(a.playersMin, b.playersMin),
     playersMax: maxOf(a.playersMax, b.playersMax),
+    polls: sumOf(a.polls, b.polls),
   };
+}
+
+/** The sum of two numbers. If one is unknown, so is the sum. */
+function sumOf(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : a + b;
 }
 
 function minOf(a: number | null, b: number | null): number | null {
@@ -82,6 +96,8 @@ export interface HeldState<Seen extends SeenState = SeenState> {
   /** End, Unix milliseconds. */
   readonly to: number;
   readonly seen: Seen;
+  /** The observations of all watches that became valid in this time, for a second or longer. */
+  readonly begun: readonly Seen[];
 }
 
 /**
@@ -111,9 +127,12 @@ export function uptimeOfStates(
   to: number,
 ): Uptime {
   let [watchedS, onlineS, playerS] = [0, 0, 0];
-  let [playersMin, playersMax]: (number | null)[] = [null, null];
+  let [playersMin, playersMax, polls]: (number | null)[] = [null, null, 0];
   for (const state of states) {
     const { seen } = state;
+    for (const { at, polls: count } of state.begun) {
+      if (roundToSecond(at) >= from && roundToSecond(at) < to) polls = sumOf(polls, count);
+    }
     const [start, end] = [Math.max(state.from, from), Math.min(state.to, to)]
       .map((at) => Math.round(at / 1000));
     if (start >= end) continue;
@@ -125,7 +144,12 @@ export function uptimeOfStates(
     playersMin = minOf(playersMin, seen.players);
     playersMax = maxOf(playersMax, seen.players);
   }
-  return { watchedS, onlineS, playerS, playersMin, playersMax };
+  return { watchedS, onlineS, playerS, playersMin, playersMax, polls };
+}
+
+/** A time in whole seconds, Unix milliseconds. */
+function roundToSecond(at: number): number {
+  return Math.round(at / 1000) * 1000;
 }
 
 /**
@@ -138,9 +162,12 @@ export function uptimeOfStates(
 export function uptimeOfSteps(states: readonly HeldState[], length: number): Map<number, Uptime> {
   const steps = new Map<number, Uptime>();
   for (const state of states) {
-    for (let at = periodStart(state.from, length); at < state.to; at += length) {
+    const end = roundToSecond(state.to);
+    for (let at = periodStart(state.from, length); at <= end; at += length) {
       const uptime = uptimeOfStates([state], at, at + length);
-      if (uptime.watchedS > 0) steps.set(at, addUptime(steps.get(at) ?? UNWATCHED, uptime));
+      if (uptime.watchedS > 0 || uptime.polls !== 0) {
+        steps.set(at, addUptime(steps.get(at) ?? UNWATCHED, uptime));
+      }
     }
   }
   return steps;
@@ -171,18 +198,24 @@ export function heldStates<Seen extends SeenState>(
   segments.sort((a, b) => a.from - b.from);
   const borders = [...new Set(segments.flatMap(({ from, to }) => [from, to]))]
     .sort((a, b) => a - b);
-  const states: HeldState<Seen>[] = [];
+  const states: (HeldState<Seen> & { begun: Seen[] })[] = [];
   let next = 0;
   let active: HeldState<Seen>[] = [];
   for (let i = 0; i + 1 < borders.length; i++) {
     const [start, end] = [borders[i], borders[i + 1]];
     active = active.filter((segment) => segment.to > start);
-    while (next < segments.length && segments[next].from <= start) active.push(segments[next++]);
+    const begun: Seen[] = [];
+    while (next < segments.length && segments[next].from <= start) {
+      begun.push(...segments[next].begun);
+      active.push(segments[next++]);
+    }
     const seen = newestOf(active);
     if (seen === undefined) continue;
     const last = states.at(-1);
-    if (last?.to === start && last.seen === seen) states[states.length - 1] = { ...last, to: end };
-    else states.push({ from: start, to: end, seen });
+    if (last?.to === start && last.seen === seen) {
+      last.begun.push(...begun);
+      states[states.length - 1] = { ...last, to: end };
+    } else states.push({ from: start, to: end, seen, begun });
   }
   return states;
 }
@@ -202,7 +235,10 @@ function segmentsOf<Seen extends SeenState>(
   return inSpan.flatMap((seen, i) => {
     const until = Math.min(inSpan[i + 1]?.at ?? Infinity, seen.at + VALID_MS, last);
     const start = Math.max(seen.at, from);
-    return start < until ? [{ from: start, to: until, seen }] : [];
+    if (start >= until) return [];
+    const second = roundToSecond(seen.at);
+    const isBegun = second >= from && second < roundToSecond(until);
+    return [{ from: start, to: until, seen, begun: isBegun ? [seen] : [] }];
   });
 }
 

@@ -7,7 +7,7 @@ import { DAY_MS, HOUR_MS } from "../../core/quantities.ts";
 import type { Database, Row, Value } from "../database/database.ts";
 import { isTimeIn, periodStart, readState, timeList } from "./rollup_hours.ts";
 import { addUptime, heldStates, UNWATCHED, type Uptime, uptimeOfSteps } from "./uptime_of_polls.ts";
-import { watchedShare } from "./watched_share.ts";
+import { watchedShare, type WatchedUptime } from "./watched_share.ts";
 import { optOutsOf, spansIn, statesIn } from "./rollup_rows.ts";
 
 /** The uptime of a server in an hour or a day. */
@@ -22,12 +22,6 @@ export interface UptimePoint extends Uptime {
 export interface DayUptime extends Uptime {
   /** Start of the day, Unix milliseconds. */
   readonly at: number;
-}
-
-/** The uptime of a server in a period, and how much of the period was watched. */
-export interface WatchedUptime extends Uptime {
-  /** Share of the period, or of the time since the server was first seen, 0 to 1. */
-  readonly watchedShare: number;
 }
 
 /** The uptime of a server in the last day, week and month. */
@@ -176,7 +170,7 @@ async function readPoints(
   for (let at = from; at < to; at += hours * HOUR_MS) times.push(at);
   if (times.length === 0) return [];
   const rows = await database.rows(
-    "select r.at, r.player_s, r.watched_s, r.online_s, r.players_min, r.players_max " +
+    "select r.at, r.player_s, r.watched_s, r.online_s, r.players_min, r.players_max, r.polls " +
       `from rollups r where r.hours = ? and ${
         isTimeIn(database, "r.at")
       } and r.server = ? order by r.at`,
@@ -194,6 +188,7 @@ function pointOf(row: Row): Omit<UptimePoint, "hours"> {
     playerS: Number(row.player_s),
     playersMin: count(row.players_min),
     playersMax: count(row.players_max),
+    polls: count(row.polls),
   };
 }
 

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { DAY_MS, percentText } from "../../core/quantities.ts";
+import { countOf, DAY_MS, percentText } from "../../core/quantities.ts";
 import type { Row } from "../database/database.ts";
 import type { Period } from "./rollup_hours.ts";
+import type { Uptime } from "./uptime_of_polls.ts";
 
 /**
  * The share of a period in which a server was watched, 0 to 1. A period begins when the server was first
@@ -20,9 +21,16 @@ export function watchedShare(watchedS: number, { from, to }: Period, firstSeen: 
   return watchedS / Math.max(seconds, watchedS);
 }
 
-/** The watched share as it stands after an uptime: `of the 84 % watched`. */
-export function watchedText(share: number): string {
-  return `of the ${percentText(share)} watched`;
+/** The uptime of a server in a period, and how much of the period was watched. */
+export interface WatchedUptime extends Uptime {
+  /** Share of the period, or of the time since the server was first seen, 0 to 1. */
+  readonly watchedShare: number;
+}
+
+/** What stands after an uptime: `of the 84 % watched (4,320 polls)`. */
+export function watchedText({ watchedShare, polls }: WatchedUptime): string {
+  const count = polls === null ? "number of polls unknown" : countOf(polls, "poll");
+  return `of the ${percentText(watchedShare)} watched (${count})`;
 }
 
 /** The uptime of a server in lists. */

@@ -161,7 +161,7 @@ async function markRows(
       what: MEMBER_BITS.missed | (isLost.has(server) ? MEMBER_BITS.lost : 0),
     })),
   );
-  const rows = missing.map(({ id, at }) => observationValues({ server: id, at, scan: number }));
+  const rows = missing.map(({ id, at }) => observationValues({ server: id, at, scan: number }, 0));
   await writeObservations(database, rows);
   return missing.length;
 }

@@ -24,6 +24,7 @@ const OBSERVATION_COLUMNS: readonly ColumnDefinition[] = [
   ["players_max", "integer"],
   ["latency_ms", "double precision"],
   ["content", "bytea"],
+  ["polls", "integer"],
 ];
 
 /** Inserts observations. Writing one again adds no row. */
@@ -46,17 +47,19 @@ interface ObservationKey {
 /**
  * The values of an observation, in the order of the columns that {@linkcode INSERT_OBSERVATION} fills.
  *
+ * @param polls Number of polls of a watch that the row stands for; 0: the row is of a scan.
  * @param reply The values and the round trip of the reply; `undefined`: no reply.
  */
 export function observationValues(
   { server, at, scan }: ObservationKey,
+  polls: number,
   reply?: { readonly values: ServerValues; readonly latencyMs: number | null },
 ): Value[] {
   const time = storableTime(at);
-  if (reply === undefined) return [server, time, scan, 0, null, null, null, null];
+  if (reply === undefined) return [server, time, scan, 0, null, null, null, null, polls];
   const { values: { playersOnline, playersMax, content }, latencyMs } = reply;
   const latency = Number.isFinite(latencyMs) ? latencyMs : null;
-  return [server, time, scan, 1, playersOnline, playersMax, latency, content];
+  return [server, time, scan, 1, playersOnline, playersMax, latency, content, polls];
 }
 
 /** Writes an observation of each server that replied to a scan with a row in `scans`. */
@@ -67,7 +70,7 @@ export async function observeReplies(
   const rows: Value[][] = [];
   for (const { id: server, values, write: { scan, repliedAt: at, record } } of written) {
     if (scan === null || at === null) continue;
-    rows.push(observationValues({ server, at, scan }, { values, latencyMs: record.latency_ms }));
+    rows.push(observationValues({ server, at, scan }, 0, { values, latencyMs: record.latency_ms }));
   }
   await writeObservations(database, rows);
 }

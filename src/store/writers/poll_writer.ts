@@ -260,16 +260,16 @@ async function writePollObservations(
 ): Promise<void> {
   const rows: Value[][] = [];
   const attached: NumberedRecord[] = [];
-  for (const { scanId, identity, at: polledAt, record } of observations) {
+  for (const { scanId, identity, at: polledAt, polls, record } of observations) {
     const [id, scan] = [ids.get(identity.key), scans.get(scanId)];
     if (id === undefined || scan === undefined) continue; // no row: the server never replied
     const key = { server: id, at: polledAt + database.clockOffsetMs, scan };
-    if (record === undefined) rows.push(observationValues(key));
+    if (record === undefined) rows.push(observationValues(key, polls));
     else {
       const written = complete.get(identity.key);
       const whole = written?.seen_at === record.seen_at ? written : record;
       const values = serverValues(whole, identity);
-      rows.push(observationValues(key, { values, latencyMs: record.latency_ms }));
+      rows.push(observationValues(key, polls, { values, latencyMs: record.latency_ms }));
       attached.push({ id, record });
     }
   }

@@ -66,6 +66,8 @@ export interface PollObservation {
   readonly identity: ServerIdentity;
   /** When the server was polled, Unix milliseconds. */
   readonly at: number;
+  /** Number of polls since the watch's observation of the server before, this one included. */
+  readonly polls: number;
   /** The server's reply; `undefined`: the server is offline. */
   readonly record: ServerRecord | undefined;
 }

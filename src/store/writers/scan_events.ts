@@ -1,6 +1,6 @@
 /**
  * The events of scans. Of servers that are new, back or lost, a scan has at most
- * {@linkcode MAX_TOLD} events, and the first scan of a database none: at its end, one event counts them.
+ * {@linkcode MAX_REPORTED} events, and the first scan of a database none: at its end, one event counts them.
  * Scans that run for days, beside polls or on the LAN, have an event for each of these servers.
  *
  * @module
@@ -15,7 +15,7 @@ import { eventData } from "./server_events.ts";
 import type { WrittenServer } from "./write_servers.ts";
 
 /** Maximum number of events `new`, `back` and `lost` of a scan. */
-export const MAX_TOLD = 100;
+export const MAX_REPORTED = 100;
 
 /** The kinds of events whose number is limited. */
 const LIMITED: readonly string[] = ["new", "back", "lost"];
@@ -52,17 +52,17 @@ export async function writeLimited(
   const scans = [...new Set(events.filter(isLimited).map(({ scan }) => scan))]
     .filter((scan) => scan !== null);
   const left = isUnlimited ? undefined : await readLeft(database, scans);
-  const told = new Map<number, number>();
+  const reported = new Map<number, number>();
   const kept = events.filter((event) => {
     if (!isLimited(event) || event.scan === null) return true;
-    const count = (told.get(event.scan) ?? 0) + 1;
+    const count = (reported.get(event.scan) ?? 0) + 1;
     if (left !== undefined && count > (left.get(event.scan) ?? 0)) return false;
-    told.set(event.scan, count);
+    reported.set(event.scan, count);
     return true;
   });
   await writeEvents(database, kept);
-  for (const [scan, count] of [...told].sort(([a], [b]) => a - b)) {
-    await database.run("update scans set told = told + ? where id = ?", [count, scan]);
+  for (const [scan, count] of [...reported].sort(([a], [b]) => a - b)) {
+    await database.run("update scans set reported = reported + ? where id = ?", [count, scan]);
   }
 }
 
@@ -74,14 +74,14 @@ async function readLeft(
   if (scans.length === 0) return new Map();
   const lock = database.engine === "postgres" ? " order by c.id for update" : "";
   const rows = await database.rows(
-    "select c.id, c.told, c.started_at is null or " +
+    "select c.id, c.reported, c.started_at is null or " +
       "exists (select 1 from servers s where s.first_seen < c.started_at) as is_later " +
       `from scans c where ${isInList(database, "c.id", "integer")}${lock}`,
     [listValue(database, scans)],
   );
-  return new Map(rows.map(({ id, told, is_later: isLater }) => [
+  return new Map(rows.map(({ id, reported, is_later: isLater }) => [
     Number(id),
-    isLater === 1 ? MAX_TOLD - Number(told) : 0,
+    isLater === 1 ? MAX_REPORTED - Number(reported) : 0,
   ]));
 }
 
@@ -98,14 +98,14 @@ export async function writeMemberCounts(
   at: number,
 ): Promise<MemberCounts> {
   const counts = await countMembers(database, scan);
-  const [{ told, members }] = await database.rows(
-    "select told, members from scans where id = ?",
+  const [{ reported, members }] = await database.rows(
+    "select reported, members from scans where id = ?",
     [scan],
   );
   await database.run("update scans set members = ? where id = ?", [storableJson(counts), scan]);
   const { new: fresh, back, lost } = counts;
-  if (fresh + back + lost > Number(told) && !isEqualTo(counts, members)) {
-    await writeSummary(database, { new: fresh, back, lost, told: Number(told) }, scan, at);
+  if (fresh + back + lost > Number(reported) && !isEqualTo(counts, members)) {
+    await writeSummary(database, { new: fresh, back, lost, reported: Number(reported) }, scan, at);
   }
   return counts;
 }
@@ -127,13 +127,13 @@ export type ChangeCounts = Pick<MemberCounts, "new" | "back" | "lost">;
 export async function writeImportSummary(database: Database, counts: ChangeCounts): Promise<void> {
   const { new: fresh, back, lost } = counts;
   if (fresh + back + lost === 0) return;
-  const data = { new: fresh, back, lost, told: 0 };
+  const data = { new: fresh, back, lost, reported: 0 };
   await database.transaction(() => writeSummary(database, data, null, database.now()));
 }
 
 async function writeSummary(
   database: Database,
-  data: ChangeCounts & { readonly told: number },
+  data: ChangeCounts & { readonly reported: number },
   scan: number | null,
   at: number,
 ): Promise<void> {

@@ -73,13 +73,14 @@ function recentUptimeOf({ watchedShare, ...uptime }: WatchedUptime) {
   return { ...uptimeOf(uptime), watched_share: watchedShare };
 }
 
-function uptimeOf({ watchedS, onlineS, playerS, playersMin, playersMax }: Uptime) {
+function uptimeOf({ watchedS, onlineS, playerS, playersMin, playersMax, polls }: Uptime) {
   return {
     watched_s: watchedS,
     online_s: onlineS,
     player_s: playerS,
     players_min: playersMin,
     players_max: playersMax,
+    polls,
   };
 }
 

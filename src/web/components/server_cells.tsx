@@ -195,12 +195,13 @@ export function Badges({ names }: { names: readonly string[] }) {
   );
 }
 
-/** The share of the watched time in which a server was online, and the share that was watched. */
+/** The share of the watched time in which a server was online, the share that was watched, and the polls. */
 export function uptimeTexts(
-  { watchedS, onlineS, watchedShare }: WatchedUptime,
+  uptime: WatchedUptime,
 ): { share: string; watched: string } {
+  const { watchedS, onlineS } = uptime;
   if (watchedS === 0) return { share: UNKNOWN_TEXT, watched: "not watched" };
-  return { share: percentText(onlineS / watchedS), watched: watchedText(watchedShare) };
+  return { share: percentText(onlineS / watchedS), watched: watchedText(uptime) };
 }
 
 /** The uptime of a server with the share of the time in which it was watched. */

@@ -188,7 +188,7 @@ function Sentence({ details, now }: { details: ServerDetails; now: number }) {
   }
   if (month.watchedS > 0) {
     parts.push(
-      `up ${percentText(month.onlineS / month.watchedS)} ${watchedText(month.watchedShare)}`,
+      `up ${percentText(month.onlineS / month.watchedS)} ${watchedText(month)}`,
     );
   }
   return (

@@ -175,6 +175,10 @@ const UPTIME_PROPERTIES = {
   online_s: described(NUMBER, "seconds in which it was online"),
   player_s: described(NUMBER, "sum of the times of all players, seconds"),
   ...{ players_min: COUNT_OR_NULL, players_max: COUNT_OR_NULL },
+  polls: described(
+    COUNT_OR_NULL,
+    "number of polls; polls without a change are counted an hour late at most; null: unknown",
+  ),
 };
 const UPTIME = object({
   ...UPTIME_PROPERTIES,

@@ -99,7 +99,7 @@ onEngines("a run for any table computes the uptime that is missing", async (path
     const [{ id }] = await all(database, "select max(id) as id from scans");
     await database.transaction(async () => {
       await writeSpans(database, watchId(i), [{ startedAt, endedAt: startedAt + 7_200_000 }]);
-      await writeObservations(database, [[1, startedAt, id, 1, 5, null, null, null]]);
+      await writeObservations(database, [[1, startedAt, id, 1, 5, null, null, null, 1]]);
     });
     await pruneOnce(location, retention, environment, () => {});
     const days = await all(database, "select watched_s from rollups where hours = 24 order by at");

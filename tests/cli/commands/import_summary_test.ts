@@ -29,7 +29,7 @@ Deno.test("an import of several files writes one summary, also if the last one i
     assertEquals(events.map(({ data, ...rest }) => ({ ...rest, data: JSON.parse(String(data)) })), [
       ...[3, 1].map((count) => ({
         ...{ kind: "scan_summary", server: null, scan: null },
-        data: { new: count, back: 0, lost: 0, told: 0 },
+        data: { new: count, back: 0, lost: 0, reported: 0 },
       })),
     ]);
   } finally {

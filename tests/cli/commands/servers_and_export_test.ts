@@ -57,14 +57,15 @@ Deno.test("a history is a table that shows when the content changed", () => {
   ]);
   const watched = (watchedS: number, onlineS: number, watchedShare: number) => ({
     ...UNWATCHED,
-    ...{ watchedS, onlineS, watchedShare },
+    ...{ watchedS, onlineS, watchedShare, polls: watchedS / 60 },
   });
   const uptime = {
     "24h": watched(0, 0, 0),
     "7d": watched(36_000, 36_000, 0.06),
-    "30d": watched(1e6, 999_999, 1),
+    "30d": watched(999_960, 999_959, 1),
   };
-  const expected = "uptime: 100 % of the 6 % watched in 7d, > 99.99 % of the 100 % watched in 30d";
+  const expected = "uptime: 100 % of the 6 % watched (600 polls) in 7d, " +
+    "> 99.99 % of the 100 % watched (16,666 polls) in 30d";
   assertEquals(historyLines("127.0.0.1:1", seen([3]), uptime)[1], expected);
   assertEquals(historyLines("::1", []), ["::1", "no observations"]);
 });

@@ -59,7 +59,7 @@ Deno.test("a span ends with the last write of a watch that is killed, and with t
     assert(Number(second.started_at) >= killedAt);
     assert(Number(second.ended_at) >= endedAt, "the span of a watch lasts until its end");
     const { stdout } = await run(["history", path, servers[0]], { permissions });
-    assertMatch(stdout, /uptime: 100 % of the [\d.]+ % watched in 24h,/);
+    assertMatch(stdout, /uptime: 100 % of the [\d.]+ % watched \(\d+ polls\) in 24h,/);
     const lines = (await run(["history", path, servers[0], "--json"], { permissions })).stdout;
     const last = JSON.parse(lines.trim().split("\n").at(-1)!);
     assertEquals(Object.keys(last), ["server", "uptime"]);
@@ -73,11 +73,13 @@ Deno.test("a span ends with the last write of a watch that is killed, and with t
     const [head, ...hours] = await history();
     assertEquals(
       head,
-      "server,at,hours,watched_s,online_s,player_s,players_min,players_max",
+      "server,at,hours,watched_s,online_s,player_s,players_min,players_max,polls",
     );
     const cells = hours.map((line) => line.split(","));
     const sum = (column: number) => cells.reduce((all, row) => all + Number(row[column]), 0);
-    assertEquals([sum(3), sum(4), sum(5)], [recent.watched_s, recent.online_s, recent.player_s]);
+    const { watched_s, online_s, player_s, polls } = recent;
+    assertEquals([3, 4, 5, 8].map(sum), [watched_s, online_s, player_s, polls]);
+    assert(polls > 1, "a watch that ends counts its last polls");
     assert(sum(3) > 0);
     const objects = (await history("--json")).map((line) => JSON.parse(line));
     assertEquals(

@@ -42,7 +42,7 @@ async function store(
     const isChanged = poll.players !== players || poll.online !== online;
     if (!isChanged && at - written < HOUR_MS) continue;
     [players, online, written] = [poll.players, poll.online, at];
-    rows.push([server, at, 1, online ? 1 : 0, players, slots, null, null]);
+    rows.push([server, at, 1, online ? 1 : 0, players, slots, null, null, 1]);
   }
   await database.bulk(INSERT_OBSERVATION, rows);
   const last = polls.at(-1)!.at;
@@ -138,7 +138,7 @@ onEngines("a flag is stored with its reasons, is searched for, and goes", async 
   assertEquals(found.changed_at, last);
   // A day later another number makes the history honest.
   await database.bulk(INSERT_OBSERVATION, [
-    [1, last + DAY_MS, 1, 1, players! - 3, null, null, null],
+    [1, last + DAY_MS, 1, 1, players! - 3, null, null, null, 1],
   ]);
   setClock(database, last + DAY_MS);
   await judgePlayers(database, { between, everyMs: 2 * DAY_MS });

@@ -86,7 +86,7 @@ onEngines("scans store what they saw of servers, and tell it once", async (db) =
   await scan(db, 1, [1, 2, 3]);
   assertEquals(await members(db, 1), { found: [1, 2, 3], new: [1, 2, 3] });
   assertEquals(await events(db, 1), ["scan_summary"]); // the first scan of the database
-  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, told: 0 }]);
+  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, reported: 0 }]);
   const other = (port: number) => port === 2 ? { motd: "other" } : {};
   await scan(db, 2, [1, 2, 4], { packetLoss: 0.25 }, other);
   assertEquals(await members(db, 2), {
@@ -130,14 +130,17 @@ onEngines("a scan tells of 100 servers at most, and counts the others", async (d
   assertEquals((await events(db, 2)).length, 100);
   const more = ports.map((port) => port + 200);
   await scan(db, 3, [2, ...ports.slice(1), ...more]);
-  const told = await events(db, 3);
-  assertEquals(told.filter((event) => event.startsWith("new")).length, 100);
-  assertEquals(told.slice(100), ["scan_summary"]);
+  const reported = await events(db, 3);
+  assertEquals(reported.filter((event) => event.startsWith("new")).length, 100);
+  assertEquals(reported.slice(100), ["scan_summary"]);
   assertEquals(await summaries(db), [
-    { new: 2, back: 0, lost: 0, told: 0 },
-    { new: 100, back: 0, lost: 2, told: 100 },
+    { new: 2, back: 0, lost: 0, reported: 0 },
+    { new: 100, back: 0, lost: 2, reported: 100 },
   ]);
-  const [{ told: number, members }] = await all(db, "select told, members from scans where id = 3");
+  const [{ reported: number, members }] = await all(
+    db,
+    "select reported, members from scans where id = 3",
+  );
   assertEquals([number, JSON.parse(String(members))], [100, {
     ...{ found: 200, new: 100, back: 0, changed: 0, missed: 2, lost: 2 },
   }]);
@@ -199,7 +202,7 @@ onEngines("the end of a scan that is written twice counts each server once", asy
   assertEquals(await members(db, 2), { found: [1], missed: [2, 3], lost: [2, 3] });
   assertEquals(await events(db, 2), ["lost 2", "lost 3"]);
   assertEquals(await all(db, "select sum(missed_scans) as n from server_state"), [{ n: 2 }]);
-  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, told: 0 }]);
+  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, reported: 0 }]);
 });
 
 onEngines("a resumed scan, and rows that come late, add to what the scan saw", async (db) => {
@@ -296,7 +299,7 @@ onEngines("an import counts what it changes in one event", async (db) => {
   await writeImportSummary(db, counted);
   const [{ data, ...summary }] = await later();
   assertEquals(summary, { kind: "scan_summary", server: null, scan: null });
-  assertEquals(JSON.parse(String(data)), { new: 1, back: 1, lost: 1, told: 0 });
+  assertEquals(JSON.parse(String(data)), { new: 1, back: 1, lost: 1, reported: 0 });
   await writeImportSummary(db, await writeImportedRecords(db, rows, PROTOCOLS)); // nothing changes
   assertEquals((await later()).length, 1);
 });

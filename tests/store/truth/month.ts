@@ -595,7 +595,7 @@ function compared(kind: string, data: Record<string, unknown>): unknown {
     back: ["missing_ms"],
     lost: ["replied_at", "packet_loss"],
     offline: ["misses", "replied_at"],
-    scan_summary: ["new", "back", "lost", "told"],
+    scan_summary: ["new", "back", "lost", "reported"],
     restarted: ["guid"],
   };
   if (kind === "changed") {

@@ -11,7 +11,7 @@ export const KINDS = ["found", "new", "back", "changed", "missed", "lost"] as co
 export type Kind = typeof KINDS[number];
 
 /** Maximum number of events `new`, `back` and `lost` of a scan. */
-const MOST_TOLD = 100;
+const MOST_REPORTED = 100;
 
 /** What is known of a server. */
 interface Known {
@@ -41,7 +41,7 @@ interface TrueScan {
   readonly replies: Map<string, Readonly<Record<string, unknown>>>;
   /** Whether it is the first one of the database. */
   readonly isFirst: boolean;
-  told: number;
+  reported: number;
   isFinished: boolean;
 }
 
@@ -81,7 +81,7 @@ export class Truth {
     const members = Object.fromEntries(KINDS.map((kind) => [kind, new Set<string>()]));
     const isFirst = this.known.size === 0;
     this.scans.set(id, {
-      ...{ id, since, isFirst, members: members as TrueScan["members"], told: 0 },
+      ...{ id, since, isFirst, members: members as TrueScan["members"], reported: 0 },
       ...{ replies: new Map(), isFinished: false },
     });
   }
@@ -90,7 +90,7 @@ export class Truth {
   #tell(scan: TrueScan, at: number, key: string, kind: Kind, data: unknown = {}): void {
     scan.members[kind].add(key);
     if (scan.isFirst) return;
-    scan.told = Math.min(MOST_TOLD, scan.told + 1);
+    scan.reported = Math.min(MOST_REPORTED, scan.reported + 1);
     this.#event(at, key, kind, data, scan);
   }
 
@@ -164,9 +164,9 @@ export class Truth {
   finish(id: string, at: number): void {
     const scan = this.scans.get(id)!;
     scan.isFinished = true;
-    const { members: { new: fresh, back, lost }, told } = scan;
-    if (fresh.size + back.size + lost.size <= told) return;
-    const data = { new: fresh.size, back: back.size, lost: lost.size, told };
+    const { members: { new: fresh, back, lost }, reported } = scan;
+    if (fresh.size + back.size + lost.size <= reported) return;
+    const data = { new: fresh.size, back: back.size, lost: lost.size, reported };
     this.#event(at, null, "scan_summary", data);
   }
 
@@ -238,7 +238,7 @@ export class Truth {
     rows: readonly { key: string; address: number; record: ServerRecord }[],
     at: number,
   ): void {
-    const counts = { new: 0, back: 0, lost: 0, told: 0 };
+    const counts = { new: 0, back: 0, lost: 0, reported: 0 };
     for (const { key, address, record } of rows) {
       const before = this.known.get(key);
       if (this.forgotten.has(key) || before?.optedOut) continue;
@@ -263,16 +263,20 @@ export class Truth {
   take(stored: readonly TrueEvent[]): TrueEvent[] {
     const textOf = ({ at, key, text }: TrueEvent) => `${at} ${key} ${text}`;
     const has = new Set(stored.map(textOf));
-    const told = new Map<TrueScan, number>();
+    const reported = new Map<TrueScan, number>();
     for (const { scan } of this.events) {
-      if (scan !== undefined) told.set(scan, (told.get(scan) ?? 0) + 1);
+      if (scan !== undefined) reported.set(scan, (reported.get(scan) ?? 0) + 1);
     }
     const isLimited = (scan: TrueScan | undefined) =>
-      scan !== undefined && told.get(scan)! > MOST_TOLD;
+      scan !== undefined && reported.get(scan)! > MOST_REPORTED;
     const taken = this.events.filter((one) => !isLimited(one.scan) || has.has(textOf(one)));
-    for (const [scan, count] of told) {
-      if (count <= MOST_TOLD) continue;
-      assertEquals(taken.filter((one) => one.scan === scan).length, MOST_TOLD, "events of a scan");
+    for (const [scan, count] of reported) {
+      if (count <= MOST_REPORTED) continue;
+      assertEquals(
+        taken.filter((one) => one.scan === scan).length,
+        MOST_REPORTED,
+        "events of a scan",
+      );
     }
     this.events = [];
     for (const { text } of taken) {

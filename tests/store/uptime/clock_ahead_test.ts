@@ -34,7 +34,7 @@ class Machine {
       setTime(at);
       const online = at / (HOUR_MS / 3) % 3 < 1 ? 0 : 1;
       await database.transaction(() =>
-        writeObservations(database, [[1, at, n, online, online * n, null, null, null]])
+        writeObservations(database, [[1, at, n, online, online * n, null, null, null, 1]])
       );
     }
     setTime(to);

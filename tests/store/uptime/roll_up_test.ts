@@ -41,8 +41,8 @@ interface Seen extends SeenState {
 }
 
 async function observe(database: Database, seen: readonly Seen[]): Promise<void> {
-  const rows = seen.map(({ server, at, scan, online, players }) => [
-    ...[server, at, scan, online ? 1 : 0, players, null, null, null],
+  const rows = seen.map(({ server, at, scan, online, players, polls }) => [
+    ...[server, at, scan, online ? 1 : 0, players, null, null, null, polls],
   ]);
   await database.transaction(() => writeObservations(database, rows));
 }
@@ -63,6 +63,7 @@ async function readRollups(database: Database): Promise<Map<string, Uptime>> {
       playerS: Number(row.player_s),
       playersMin: row.players_min as number | null,
       playersMax: row.players_max as number | null,
+      polls: row.polls as number | null,
     },
   ]));
 }
@@ -109,7 +110,9 @@ function draw(random: Random): { seen: Seen[]; spans: StoredSpan[] } {
     const [scan, server] = [2 + random.below(3), 1 + random.below(SERVERS.length)];
     const at = START + random.below(3 * DAY_MS);
     const players = random.below(4) === 0 ? null : random.below(50);
-    seen.set(`${scan} ${server} ${at}`, { scan, server, at, online: random.below(3) > 0, players });
+    const polls = random.below(40) === 0 ? null : 1 + random.below(60);
+    const online = random.below(3) > 0;
+    seen.set(`${scan} ${server} ${at}`, { scan, server, at, online, players, polls });
   }
   return { seen: [...seen.values()], spans };
 }
@@ -186,7 +189,8 @@ async function watchAll(database: Database, scan: number, from: number, to: numb
   const seen: Seen[] = [];
   for (let at = from; at < to; at += HOUR_MS / 2) {
     for (const server of SERVERS) {
-      seen.push({ server, at: at + server, scan, online: at / HOUR_MS % 5 !== 0, players: server });
+      const online = at / HOUR_MS % 5 !== 0;
+      seen.push({ server, at: at + server, scan, online, players: server, polls: 30 });
     }
   }
   await observe(database, seen);
@@ -235,11 +239,11 @@ onEngines("totals count the servers of one address and port once", async (db) =>
   }
   const spans = { scan: 2, startedAt: START, endedAt: START + HOUR_MS };
   const seen = [1, 2, 6, 7].map((server) => ({
-    ...{ server, at: START, scan: 2, online: true, players: 10 * server },
+    ...{ server, at: START, scan: 2, online: true, players: 10 * server, polls: 1 },
   }));
   // The first server of the endpoint is seen only in the first hour.
   const later = [6, 7].map((server) => ({
-    ...{ server, at: START + HOUR_MS, scan: 3, online: true, players: 5 },
+    ...{ server, at: START + HOUR_MS, scan: 3, online: true, players: 5, polls: 1 },
   }));
   await observe(db, [...seen, ...later]);
   await watch(db, spans);
@@ -273,7 +277,7 @@ onEngines("prune changes no rollups of days, and a late row changes no final hou
   const removed = await downsampleObservations(db, { hourly: until, daily: until }, between);
   assert(removed > 1000, String(removed));
   await removeHours(db, until, between);
-  const late = { server: 1, scan: 2, online: false, players: null };
+  const late = { server: 1, scan: 2, online: false, players: null, polls: 1 };
   await observe(db, [{ ...late, at: START + DAY_MS + 5 }, { ...late, at: now - 2 * HOUR_MS + 5 }]);
   await rollUp(db, { now: now + HOUR_MS, between });
   const after = await readRollups(db);
@@ -296,7 +300,14 @@ onEngines(
     await rollUp(db, { now: START + DAY_MS, between });
     const { closedUntil } = await readState(db);
     assertEquals(closedUntil, START + DAY_MS - HOUR_MS);
-    await observe(db, [{ server: 1, scan: 2, at: START + 9 * HOUR_MS, online: true, players: 1 }]);
+    await observe(db, [{
+      server: 1,
+      scan: 2,
+      at: START + 9 * HOUR_MS,
+      online: true,
+      players: 1,
+      polls: 1,
+    }]);
     assertEquals(await sealHours(db, START + 2 * DAY_MS), START + 6 * HOUR_MS);
     await rollUp(db, { now: START + DAY_MS, between });
     assertEquals(await sealHours(db, START + 2 * DAY_MS), closedUntil - 3 * HOUR_MS);

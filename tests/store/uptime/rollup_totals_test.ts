@@ -24,7 +24,7 @@ async function watchUntil(database: Database, endedAt: number): Promise<void> {
 
 /** A row of the only watch, whose number is 2. */
 async function observe(database: Database, at: number, online: boolean, servers: number[]) {
-  const state = [2, online ? 1 : 0, null, null, null, null];
+  const state = [2, online ? 1 : 0, null, null, null, null, 1];
   await database.transaction(() =>
     writeObservations(database, servers.map((server) => [server, at, ...state]))
   );

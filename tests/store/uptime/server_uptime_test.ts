@@ -7,7 +7,7 @@ import { selectServers } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
 import { isServerIn, periodStart } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
-import { uptimeByDay } from "../../../src/store/uptime/uptime_queries.ts";
+import { recentUptime, uptimeByDay } from "../../../src/store/uptime/uptime_queries.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { all, onEngines } from "../databases.ts";
 import { record, watchId } from "../records.ts";
@@ -37,7 +37,7 @@ async function setUptime(database: Database, server: number, until: number): Pro
   );
 }
 
-/** Writes rollups of a server: 100 of 200 seconds online. */
+/** Writes rollups of a server: 100 of 200 seconds online, by 4 polls. */
 async function writeRollups(
   database: Database,
   server: number,
@@ -45,21 +45,21 @@ async function writeRollups(
   starts: readonly number[],
 ): Promise<void> {
   const rows = starts.map((at) =>
-    `(${timeOf(database, at)}, ${hours}, ${server}, 700, 200, 100, 5, 9)`
+    `(${timeOf(database, at)}, ${hours}, ${server}, 700, 200, 100, 5, 9, 4)`
   );
   await database.script(`insert into rollups values ${rows.join(", ")}`);
 }
 
 /** A watch that sees server 1 online from `at` to `at + HOUR_MS`, and server 2 offline. */
 async function watchHour(database: Database, at: number): Promise<void> {
-  const rows = [[1, at, 2, 1, 4, null, null, null], [2, at, 2, 0, null, null, null, null]];
+  const rows = [[1, at, 2, 1, 4, null, null, null, 6], [2, at, 2, 0, null, null, null, null, 6]];
   await database.transaction(() => writeObservations(database, rows));
   const spans = [{ startedAt: at, endedAt: at + HOUR_MS }];
   await database.transaction(() => writeSpans(database, watchId(2), spans));
 }
 
-/** An observation's players, latency and content: unknown. */
-const NONE = [null, null, null, null] as const;
+/** An observation's players, latency and content, which are unknown, and its polls. */
+const NONE: readonly (number | null)[] = [null, null, null, null, 1];
 
 /** Numbers from 0. */
 const count = (length: number) => Array.from({ length }, (_, i) => i);
@@ -74,23 +74,32 @@ onEngines("server_uptime has the sums of the last 30 days, without older ones", 
   await watchHour(db, TODAY - 5 * HOUR_MS);
   await rollUp(db, { now: TODAY + HOUR_MS, between });
   const read = () =>
-    all(db, "select server, until, watched_s, online_s from server_uptime order by server");
+    all(db, "select server, until, watched_s, online_s, polls from server_uptime order by server");
   const [own, offline] = [{ server: 1, until: TODAY }, { server: 2, until: TODAY }];
   const watched = 29 * 200 + 3600;
   assertEquals(await read(), [
-    { ...own, watched_s: watched, online_s: 29 * 100 + 3600 },
-    { ...offline, watched_s: 3600, online_s: 0 },
-    { server: 3, until: null, watched_s: 0, online_s: 0 },
+    { ...own, watched_s: watched, online_s: 29 * 100 + 3600, polls: 29 * 4 + 6 },
+    { ...offline, watched_s: 3600, online_s: 0, polls: 6 },
+    { server: 3, until: null, watched_s: 0, online_s: 0, polls: 0 },
   ]);
   assertEquals(await all(db, "select uptime_30d as up from server_list order by port"), [
     { up: (29 * 100 + 3600) / watched },
     { up: 0 },
     { up: null },
   ]);
-  const late = [[1, TODAY - 5 * HOUR_MS + 600_000, 2, 0, null, null, null, null]];
+  const late = [[1, TODAY - 5 * HOUR_MS + 600_000, 2, 0, ...NONE]];
   await db.transaction(() => writeObservations(db, late));
   await rollUp(db, { now: TODAY + HOUR_MS, between });
-  assertEquals((await read())[0], { ...own, watched_s: watched, online_s: 29 * 100 + 600 });
+  const online = 29 * 100 + 600;
+  const sums = { ...own, watched_s: watched, online_s: online };
+  assertEquals((await read())[0], { ...sums, polls: 29 * 4 + 7 });
+  // One unknown number makes the sum unknown.
+  const [unknown] = [[1, TODAY - 5 * HOUR_MS + 1_200_000, 2, 0, ...NONE.with(4, null)]];
+  await db.transaction(() => writeObservations(db, [unknown]));
+  await rollUp(db, { now: TODAY + HOUR_MS, between });
+  assertEquals((await read())[0], { ...sums, polls: null });
+  const { "7d": week } = await recentUptime(db, 1, TODAY + HOUR_MS);
+  assertEquals([week.watchedS > 0, week.polls], [true, null]);
 });
 
 onEngines("a server that is first watched today has the uptime of the hours so far", async (db) => {

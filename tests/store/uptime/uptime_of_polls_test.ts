@@ -16,6 +16,8 @@ import {
 const START = 1_700_000_000_000 - 1_700_000_000_000 % HOUR_MS;
 const SECOND = 1000;
 
+const plus = (a: number | null, b: number | null) => a === null || b === null ? null : a + b;
+
 /** The uptime of a period, computed second by second. All times are whole seconds. */
 function bySecond(
   observed: readonly SeenState[],
@@ -41,6 +43,7 @@ function bySecond(
       playerS: Math.min(Math.max(players ?? 0, 0), 1_000_000),
       playersMin: players,
       playersMax: players,
+      polls: states.filter((one) => one.at === at).map((one) => one.polls).reduce(plus, 0),
     });
   }
   return sum;
@@ -61,13 +64,24 @@ function drawSpans(random: Random): StoredSpan[] {
   return spans;
 }
 
+/** A number of polls, sometimes unknown. */
+function drawPolls(random: Random): number | null {
+  return random.below(50) === 0 ? null : 1 + random.below(60);
+}
+
 function drawStates(random: Random, count: number): SeenState[] {
   const states = new Map<string, SeenState>();
   for (let i = 0; i < count; i++) {
     const scan = 1 + random.below(4);
     const at = START + SECOND * (random.below(30_000) - 15_000);
     const players = [null, random.below(30), -5, 2 ** 31 - 1][random.below(4)];
-    states.set(`${scan} ${at}`, { at, scan, online: random.below(3) > 0, players });
+    states.set(`${scan} ${at}`, {
+      at,
+      scan,
+      online: random.below(3) > 0,
+      players,
+      polls: drawPolls(random),
+    });
   }
   return [...states.values()].sort((a, b) => a.at - b.at);
 }
@@ -96,6 +110,7 @@ Deno.test("an hour of overlapping watches counts once, and a watch without obser
     scan,
     online,
     players: online ? scan : null,
+    polls: minute + 1,
   });
   const states = [seen(1, 0, true), seen(2, 10, true), seen(1, 30, false), seen(2, 40, false)];
   const end = START + HOUR_MS;
@@ -105,6 +120,7 @@ Deno.test("an hour of overlapping watches counts once, and a watch without obser
     playerS: 600 + 1800 * 2,
     playersMin: 1,
     playersMax: 2,
+    polls: 1 + 11 + 31 + 41,
   });
   assertEquals(uptimeOfPolls(states, [span(3)], START, end), UNWATCHED);
 });

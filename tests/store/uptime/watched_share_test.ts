@@ -9,6 +9,7 @@ import { Store } from "../../../src/store/store.ts";
 import { periodStart } from "../../../src/store/uptime/rollup_hours.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { recentUptime } from "../../../src/store/uptime/uptime_queries.ts";
+import { UNWATCHED } from "../../../src/store/uptime/uptime_of_polls.ts";
 import { watchedShare, watchedText } from "../../../src/store/uptime/watched_share.ts";
 import { writeSpans } from "../../../src/store/uptime/watch_spans.ts";
 import { listedServers } from "../../../src/web/data/listed_servers.ts";
@@ -26,14 +27,17 @@ Deno.test("a server that is younger than the period is measured from when it was
   assertEquals(watchedShare(0, period, 0), 0);
   assertEquals(watchedShare(0, period, 1000_000), 0, "first seen at the end");
   assertEquals(watchedShare(10, period, 2000_000), 1, "first seen after the end");
-  assertEquals(watchedText(0.84), "of the 84 % watched");
+  const watched = { ...UNWATCHED, watchedShare: 0.84, polls: 4320 };
+  assertEquals(watchedText(watched), "of the 84 % watched (4,320 polls)");
+  const unknown = { ...watched, polls: null };
+  assertEquals(watchedText(unknown), "of the 84 % watched (number of polls unknown)");
 });
 
 /** A watch of servers from one time to another, which sees them online. */
 async function watch(db: Database, servers: readonly number[], from: number, to: number) {
   const rows: (number | null)[][] = [];
   for (let at = from; at < to; at += HOUR_MS) {
-    for (const server of servers) rows.push([server, at, 2, 1, 4, null, null, null]);
+    for (const server of servers) rows.push([server, at, 2, 1, 4, null, null, null, 1]);
   }
   await db.transaction(() => writeObservations(db, rows));
   await db.transaction(() => writeSpans(db, watchId(2), [{ startedAt: from, endedAt: to }]));

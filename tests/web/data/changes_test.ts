@@ -91,7 +91,7 @@ onEngines(
 onEngines("the numbers of a scan's summary take the place of its events", async (database) => {
   const servers = await fill(database);
   const [{ id: scan }] = await database.rows("select id from scans");
-  const summary = { new: 9, back: 3, lost: 40, told: 2 };
+  const summary = { new: 9, back: 3, lost: 40, reported: 2 };
   await event(database, "scan_summary", NOW - 1000, null, summary, Number(scan));
   for (const id of servers.slice(0, 2)) {
     await event(database, "lost", NOW - 1000, id, {}, Number(scan));

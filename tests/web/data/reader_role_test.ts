@@ -37,7 +37,7 @@ async function fillWatched(database: Database): Promise<void> {
   await database.transaction(async () => {
     await writeObservations(
       database,
-      [1, 2].map((server) => [server, at, scan, 1, 5, null, null, null]),
+      [1, 2].map((server) => [server, at, scan, 1, 5, null, null, null, 1]),
     );
     await writeSpans(database, watchId(1), [{ startedAt: at, endedAt: at + 3_600_000 }]);
     await database.run(

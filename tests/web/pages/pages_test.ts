@@ -286,7 +286,7 @@ Deno.test("each time of a server is a date, not a number of milliseconds", () =>
 
 Deno.test("uptime stands beside the share that was watched", () => {
   const html = HARMLESS.get("/servers/7")!.replace(/<[^>]*>/g, "");
-  assert(html.includes("Uptime, 30 d + today50 %of the 84 % watched"));
+  assert(html.includes("Uptime, 30 d + today50 %of the 84 % watched (4,320 polls)"));
   assert(!html.includes("uptime 30d"));
 });
 
@@ -311,6 +311,7 @@ const WATCHED = {
   playersMin: 0,
   playersMax: 1,
   watchedShare: 0.84,
+  polls: 4320,
 };
 const MINUTE = 60_000;
 const OFFLINE: StoredEvent = {
@@ -321,7 +322,8 @@ const OFFLINE: StoredEvent = {
 Deno.test("the page of a server says in one sentence what it is, and how it is", () => {
   const paper = { software: "Paper 1.21.4", version: "1.21.4", gamemode: "survival" };
   const text = textOf({ ...paper, players_online: 12, players_max: 100, seen_at: NOW - 5000 });
-  const sentence = "Paper 1.21.4, survival, 12 of 100 players, up 99.1 % of the 84 % watched.";
+  const sentence =
+    "Paper 1.21.4, survival, 12 of 100 players, up 99.1 % of the 84 % watched (4,320 polls).";
   assert(text.includes(sentence), text);
   assert(text.includes("Players12 of 100"), text);
 });

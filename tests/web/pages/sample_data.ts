@@ -178,7 +178,14 @@ function historyOf(): History {
 }
 
 function detailsOf(text: string, key: string): ServerDetails {
-  const watched = { watchedS: 100, onlineS: 50, playerS: 1, playersMin: 0, playersMax: 1 };
+  const watched = {
+    watchedS: 100,
+    onlineS: 50,
+    playerS: 1,
+    playersMin: 0,
+    playersMax: 1,
+    polls: 4320,
+  };
   const recent = { ...watched, watchedShare: 0.84 };
   const bytes = new TextEncoder().encode(text);
   return {

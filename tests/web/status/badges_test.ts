@@ -18,7 +18,7 @@ const ICON = Uint8Array.of(0x89, 0x50, 0x4e, 0x47);
 /** Half of 30 days watched, and three quarters of that online. */
 const UPTIME = {
   ...{ watchedS: 15 * 86_400, onlineS: 11.25 * 86_400, playerS: 0 },
-  ...{ playersMin: null, playersMax: null, watchedShare: 0.5 },
+  ...{ playersMin: null, playersMax: null, watchedShare: 0.5, polls: 4320 },
 };
 
 /** A status service with one server, or none; it has the uptime only if that is wanted. */

@@ -164,7 +164,7 @@ async function observationsOf(
 ): Promise<Observed[] | undefined> {
   const time = timeParameter(database);
   const rows = await database.rows(
-    "select o.at, o.scan, o.online, o.players_online, o.players_max, o.latency_ms " +
+    "select o.at, o.scan, o.online, o.players_online, o.players_max, o.latency_ms, o.polls " +
       `from observations o where o.server = ? and o.at >= ${time} and o.at <= ${time} ` +
       "order by o.at, o.scan limit ?",
     [id, from - VALID_MS, to, MAX_OBSERVED + 1],
@@ -180,6 +180,7 @@ function observedOf(row: Row): Observed {
     players: numberOrNull(row.players_online),
     slots: numberOrNull(row.players_max),
     latencyMs: numberOrNull(row.latency_ms),
+    polls: numberOrNull(row.polls),
   };
 }
 

@@ -92,7 +92,7 @@ async function thinnedObservations(
   );
   return rows.flatMap(({ scan, first, last }) =>
     [first, last].map((at) => ({
-      ...{ at: Number(at), scan: Number(scan), online: false, players: null },
+      ...{ at: Number(at), scan: Number(scan), online: false, players: null, polls: null },
     }))
   ).sort((a, b) => a.at - b.at);
 }

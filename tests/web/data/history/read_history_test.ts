@@ -70,7 +70,7 @@ onEngines("days that were watched stay so when they are pruned", async (db) => {
     const [{ scan }] = await db.rows("select max(id) as scan from scans");
     const rows = Array.from(
       { length: (endedAt - startedAt) / HOUR_MS },
-      (_, hour) => [1, startedAt + hour * HOUR_MS, scan, 1, 3, 20, 5, null],
+      (_, hour) => [1, startedAt + hour * HOUR_MS, scan, 1, 3, 20, 5, null, 1],
     );
     await db.transaction(() => writeObservations(db, rows));
   }

@@ -35,7 +35,7 @@ async function uptimeOf(database: Database, server: number): Promise<number[][]>
 }
 
 const seen = (server: number, at: number, online: boolean) => [
-  ...[server, at, 2, online ? 1 : 0, online ? 5 : null, null, null, null],
+  ...[server, at, 2, online ? 1 : 0, online ? 5 : null, null, null, null, 1],
 ];
 
 postgresTest(

@@ -41,6 +41,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     "targets",
     "resume",
     "scan",
+    "status_api",
     "watch",
     "crawl",
     "lan",

@@ -236,6 +236,12 @@ export interface Attachments {
   readonly replies: Readonly<Record<string, RawReply>>;
   /** The icon, base64; the row contains its hash. */
   readonly icon?: string;
+  /**
+   * The sample of players with UUIDs, only in the result of a probe for a client: nothing stores it.
+   *
+   * @internal
+   */
+  readonly sample?: readonly { readonly name: string; readonly id: string | null }[];
 }
 
 /** An unprocessed reply of a server, or its start. */

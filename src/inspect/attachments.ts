@@ -12,11 +12,14 @@ const MAX_REPLY = 32_768;
 const MAX_ICON = 65_536;
 
 /**
- * The raw replies and the icon to store with a record.
- *
- * @param withRaw Whether raw replies are stored. They may contain names of players.
+ * What to attach to records: the icon; `all`: raw replies too, which may contain names of players;
+ * `sample`: the sample of players with UUIDs too, for records that are not stored.
  */
-export function attachedOf(replies: readonly ProtocolReply[], withRaw: boolean): Attachments {
+export type AttachedParts = "icons" | "all" | "sample";
+
+/** The raw replies, the icon and the sample of players to attach to a record. */
+export function attachedOf(replies: readonly ProtocolReply[], parts: AttachedParts): Attachments {
+  const withRaw = parts === "all";
   const kept: Record<string, RawReply> = {};
   let icon: string | undefined;
   for (const { protocol, statement, raw } of replies) {
@@ -26,5 +29,12 @@ export function attachedOf(replies: readonly ProtocolReply[], withRaw: boolean):
     const { icon: bytes } = statement;
     if (bytes !== undefined && bytes.length <= MAX_ICON) icon ??= bytes.toBase64();
   }
-  return icon === undefined ? { replies: kept } : { replies: kept, icon };
+  const sample = parts === "sample"
+    ? replies.find(({ statement }) => statement.sample !== undefined)?.statement.sample
+    : undefined;
+  return {
+    replies: kept,
+    ...icon !== undefined && { icon },
+    ...sample !== undefined && { sample },
+  };
 }

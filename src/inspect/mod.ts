@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { attachedOf } from "./attachments.ts";
+export { attachedOf, type AttachedParts } from "./attachments.ts";
 export type { RetryLimits } from "./converse.ts";
 export { inspect, type Inspection, inspectKnown, type InspectOptions } from "./inspect.ts";
 export { InspectionPool, interviewsAtOnce } from "./inspection_pool.ts";

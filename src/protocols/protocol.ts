@@ -180,6 +180,13 @@ export interface Statement {
   readonly motdSent?: string;
   /** The icon's bytes; the column `favicon_hash` contains their hash. */
   readonly icon?: Uint8Array;
+  /**
+   * The sample of players with their UUIDs as the server writes them; `null`: without one. No column has
+   * UUIDs.
+   *
+   * @internal
+   */
+  readonly sample?: readonly { readonly name: string; readonly id: string | null }[];
 }
 
 /**

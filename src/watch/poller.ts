@@ -8,6 +8,7 @@ import { GAME_PORT } from "../protocols/usual_ports.ts";
 import { type Address, type Endpoint, family } from "../core/address.ts";
 import {
   attachedOf,
+  type AttachedParts,
   type InterviewResult,
   type KnownInterviewPlan,
   leadProtocol,
@@ -40,8 +41,8 @@ export interface PollerOptions extends RetryLimits, ProtocolSelection {
   readonly connect: (endpoint: Endpoint, connectMs: number | undefined) => Link;
   /** The watch's identity, UUIDv7: the value of `scan_id` in records. */
   readonly scanId: string;
-  /** The attachments of records: icons, or icons and raw replies. Default: none. */
-  readonly attach?: "icons" | "all";
+  /** The attachments of records. Default: none. */
+  readonly attach?: AttachedParts;
   /** Whether a MOTD contains an opt-out. */
   readonly optsOut: (motd: string) => boolean;
   readonly optedOut: (address: Address) => boolean;
@@ -134,7 +135,7 @@ export class Poller {
     const seenAt = Math.round(repliedAt ?? clock.wall());
     const context = { endpoint, seenAt, latencyMs, scanId, requestedAs, allProtocols };
     const record: RecordWithAttachments = mergeReplies(replies, context);
-    if (attach !== undefined) record[ATTACHMENTS] = attachedOf(replies, attach === "all");
+    if (attach !== undefined) record[ATTACHMENTS] = attachedOf(replies, attach);
     return record;
   }
 

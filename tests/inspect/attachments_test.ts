@@ -9,7 +9,7 @@ Deno.test("replies are stored up to a length, and icons up to a size", () => {
     { protocol: "raknet", statement, raw: Uint8Array.of(1, 2) },
     { protocol: "query", statement, raw },
     { protocol: "slp", statement: { ...statement, icon: Uint8Array.of(3) } },
-  ], true);
+  ], "all");
   assertEquals(replies.raknet, { size: 2, data: "AQI=" });
   assertEquals([replies.query.size, Uint8Array.fromBase64(replies.query.data).length], [
     40_000,
@@ -21,5 +21,5 @@ Deno.test("replies are stored up to a length, and icons up to a size", () => {
 Deno.test("without raw replies no names of players are stored; an icon that is too large is not stored", () => {
   const icon = new Uint8Array(65_537);
   const reply = { protocol: "slp", statement: { ...statement, icon }, raw: Uint8Array.of(1) };
-  assertEquals(attachedOf([reply], false), { replies: {} });
+  assertEquals(attachedOf([reply], "icons"), { replies: {} });
 });

@@ -184,6 +184,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
       const server = servers.find((one) => one.host === host && one.port === port);
       return Promise.resolve(server && { server, icon: null });
     },
+    isOptedOut: () => Promise.resolve(false),
     map: ({ square = { address: 0, prefix: 0 } }) =>
       Promise.resolve({ square, cells: [3, 10, 256], values: [1, 2, 3], servers: 6 }),
     trends: () =>

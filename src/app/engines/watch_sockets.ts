@@ -23,6 +23,7 @@ import {
   type WatchedServer,
   WatchSockets,
 } from "../../watch/mod.ts";
+import type { AttachedParts } from "../../inspect/mod.ts";
 import { nonceOf } from "../../scan/mod.ts";
 import { optOutCheck } from "../../targets/shipped_lists.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
@@ -72,8 +73,8 @@ export interface PollingContext {
   readonly signal: AbortSignal;
   /** Receives a line when a socket fails. */
   readonly report: (line: string) => void;
-  /** The attachments that are stored with rows. */
-  readonly attach: "icons" | "all" | undefined;
+  /** The attachments of records. */
+  readonly attach: AttachedParts | undefined;
   readonly optedOut: (address: Address) => boolean;
   /** Endpoints that are probed besides the servers. Default: none. */
   readonly others?: OtherEndpoints;
@@ -212,8 +213,8 @@ async function concurrencyFor(
   atOnce: number,
   openExclusive: (family: 4 | 6) => DatagramSocket,
 ): Promise<number> {
-  const [{ rules: { intervalMs } }] = servers;
-  const enough = Math.ceil(servers.length * SILENT_MS / intervalMs);
+  const [first] = servers; // probes for clients may have none
+  const enough = Math.ceil(servers.length * SILENT_MS / (first?.rules.intervalMs ?? SILENT_MS));
   const wanted = concurrency ?? Math.max(DEFAULTS.watch.concurrency, Math.min(MOST, enough));
   const most = Math.min(wanted, atOnce);
   const left = await descriptorsLeft(most + SPARE_DESCRIPTORS, () => openExclusive(4));

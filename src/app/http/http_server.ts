@@ -43,8 +43,13 @@ export interface HttpServerOptions {
    * not reject.
    *
    * @param local The address of the server to which the client has connected.
+   * @param peer The address of the client, or of a proxy.
    */
-  readonly respond: (request: HttpRequest, local: string) => HttpResponse | Promise<HttpResponse>;
+  readonly respond: (
+    request: HttpRequest,
+    local: string,
+    peer: string,
+  ) => HttpResponse | Promise<HttpResponse>;
   /** The clock of timeouts and retries. */
   readonly clock: Clock;
   /** Receives the reason why connections cannot be accepted, once at the start of each failure. */
@@ -171,11 +176,13 @@ export class HttpServer implements AsyncDisposable {
     open: Open,
     request: HttpRequest | 400 | 408 | 411 | 413 | 431,
   ): Promise<boolean> {
-    const local = (conn.localAddr as Deno.NetAddr).hostname;
+    const [local, peer] = [conn.localAddr, conn.remoteAddr].map((one) =>
+      (one as Deno.NetAddr).hostname
+    );
     const response = typeof request === "number"
       ? lineResponse(request)
       : this.#isFor(request)
-      ? await this.options.respond(request, local)
+      ? await this.options.respond(request, local, peer)
       : lineResponse(421, "this server is on loopback: request localhost or a loopback address");
     try {
       return await this.#send(conn, open, request, response);

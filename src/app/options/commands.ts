@@ -241,15 +241,17 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "serve DATABASE [options]",
     purpose: "serve pages and a JSON API about a database, for browsers and programs",
     note:
-      "The dashboard only reads. It is for browsers of this machine, unless --host and --token-file\n" +
+      "The dashboard only reads its database. It is for browsers of this machine, unless --host and --token-file\n" +
       "are given. It runs until Ctrl-C. docs/guide/dashboard.md describes the pages and the API.\n" +
       "With --status-api, everybody who reaches the port may request the status of servers:\n" +
-      "docs/guide/status-service.md has the routes.",
+      "database sends nothing; allow probes the servers of --probe-allow for every client; open probes\n" +
+      "any public server that a client names. docs/guide/status-service.md has routes and limits.",
     examples: [
       "serve servers.db",
       "serve postgres://reader@db.example.org/servers --port 8080",
       "serve servers.db --host 192.168.1.5 --token-file token.txt",
       "serve servers.db --status-api database",
+      "serve servers.db --status-api allow --probe-allow play.example.org",
     ],
     words: { most: 1, completions: "files" },
   },

@@ -25,7 +25,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import type { ChosenColumn } from "../../sinks/foreign/mod.ts";
 import { parseTarget, parseTargets, type Target } from "../../targets/parse.ts";
 import { parsePorts, type WrittenPorts, writtenPorts } from "../../targets/ports.ts";
-import type { Range } from "../../targets/ranges.ts";
+import { type Range, unmapped } from "../../targets/ranges.ts";
 import { parseShard, type Shard } from "../../targets/shards.ts";
 import {
   parseTime,
@@ -132,6 +132,19 @@ export const NETWORK: ValueType<string> = {
     const target = parseTarget(text);
     if ("range" in target && target.port === undefined) return text;
     throw wrongValue(option, text, "a network, for example 192.0.2.0/24");
+  },
+};
+
+/** Addresses, and networks, without ports. */
+export const NETWORK_LIST: ValueType<readonly Range[]> = {
+  placeholder: "LIST",
+  parse: (text, { option }) => {
+    const ranges = splitList(text).flatMap((word) => parseTargets(word)).map((target) => {
+      if ("range" in target && target.port === undefined) return unmapped(target.range);
+      throw wrongValue(option, text, "addresses and networks, for example 127.0.0.1,192.0.2.0/24");
+    });
+    if (ranges.length > 0) return ranges;
+    throw wrongValue(option, text, "one address or network, or more");
   },
 };
 

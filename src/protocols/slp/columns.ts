@@ -117,7 +117,16 @@ function statusStatement(
     facts,
     ...(java.motdSent !== null && { motdSent: java.motdSent }),
     ...(icon.bytes !== undefined && { icon: icon.bytes }),
+    ...(java.sample !== null && { sample: sampleOf(java.sample) }),
   };
+}
+
+/** The sample of players, cut as the column is. */
+function sampleOf(sample: NonNullable<JavaStatus["sample"]>) {
+  return sample.slice(0, MAX_PLAYERS).map(({ name, id }) => ({
+    name: cutToText(name),
+    id: id === null ? null : cutToText(id),
+  }));
 }
 
 /** Whether the status exceeds the bounds of a row. */

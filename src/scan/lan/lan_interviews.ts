@@ -218,7 +218,7 @@ export class LanInterviews {
     if (!isDue) return;
     server.reportedAt = at;
     const reported = options.attach
-      ? { ...row, [ATTACHMENTS]: attachedOf(replies, options.players) }
+      ? { ...row, [ATTACHMENTS]: attachedOf(replies, options.players ? "all" : "icons") }
       : row;
     if (before === undefined) options.onServer(reported);
     else options.onChange?.(reported);

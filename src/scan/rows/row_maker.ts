@@ -59,7 +59,7 @@ export class RowMaker {
     const context = { endpoint, seenAt, latencyMs, requestedAs, scanId, allProtocols };
     const record: RecordWithAttachments = mergeReplies(replies, context);
     if (isCutShort) record.flags = [...record.flags, CUT_SHORT].sort();
-    if (attach) record[ATTACHMENTS] = attachedOf(replies, players);
+    if (attach) record[ATTACHMENTS] = attachedOf(replies, players ? "all" : "icons");
     record.alias_of = this.aliases.of(record, endpoint);
     return players ? record : withoutPlayers(record, allProtocols);
   }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Address } from "../../core/address.ts";
 import type { JsonSchema } from "../../core/schema.ts";
 import { SCHEMA } from "../../sinks/json.ts";
 import type { DashboardData, DashboardFilters } from "../queries/dashboard_data.ts";
@@ -48,6 +49,8 @@ export interface RouteRequest extends Site {
   readonly search: string;
   /** The time of the request, Unix milliseconds. */
   readonly now: number;
+  /** The address of the client, also behind a trusted proxy. */
+  readonly client: Address;
 }
 
 /** A route of the API as its description has it. */

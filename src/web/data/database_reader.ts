@@ -24,7 +24,7 @@ import {
 } from "../queries/dashboard_data.ts";
 import { observedSince, readHistory } from "./history/read_history.ts";
 import { readIcon } from "./icons.ts";
-import { namedServers, readStatus } from "./named_servers.ts";
+import { isOptedOut, namedServers, readStatus } from "./named_servers.ts";
 import { countAll, readFinds, readOverview, STALE_SERVER_MS } from "./overview.ts";
 import { readScanMembers } from "./scan_members.ts";
 import { ScannedSpace } from "./scanned_space.ts";
@@ -71,6 +71,7 @@ export function dashboardDataOf(
     observedSince: (ids, since) => observedSince(database, ids, since),
     icon: (hash) => readIcon(database, hash),
     status: (query) => readStatus(database, query),
+    isOptedOut: (address) => isOptedOut(database, address),
     map: async (query) => {
       await searchDatabase(database, serverIndex, query.filters);
       return await readMap(database, serverIndex, space, query);

@@ -69,6 +69,13 @@ async function serversNamed(
   return others.filter(({ key }) => key !== host).slice(0, MAX_NAMES).map(({ id }) => id);
 }
 
+/** Whether an address opted out, also if the database has no server there. */
+export async function isOptedOut(database: Database, address: string): Promise<boolean> {
+  const parameter = database.engine === "postgres" ? "?::inet" : "?";
+  const sql = `select 1 as found from opt_outs where address = ${parameter}`;
+  return (await database.rows(sql, [address])).length > 0;
+}
+
 async function withoutOptedOut(database: Database, ids: readonly number[]): Promise<number[]> {
   if (ids.length === 0) return [];
   const rows = await database.rows(

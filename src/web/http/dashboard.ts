@@ -3,7 +3,13 @@
  *
  * @module
  */
-import type { HttpRequest, HttpResponse, HttpStatus } from "../../app/http/mod.ts";
+import {
+  clientAddress,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpStatus,
+} from "../../app/http/mod.ts";
+import type { AddressSet } from "../../targets/ranges.ts";
 import { ParameterError } from "../queries/parameters.ts";
 import { findRoute, pageContext, type RouteRequest, type Site } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
@@ -31,6 +37,8 @@ export interface DashboardOptions {
   readonly access: Omit<AccessOptions, "hasToken">;
   /** The token that requests need; `undefined`: none. */
   readonly token: AccessToken | undefined;
+  /** The proxies that name the addresses of their clients. */
+  readonly trustedProxies: Pick<AddressSet, "has">;
   /** The current time, Unix milliseconds. */
   readonly now: () => number;
   /** Receives an error that is a defect of the program. */
@@ -43,13 +51,14 @@ type Fault = AccessRefusal | (Omit<AccessRefusal, "wanted"> & { readonly wanted:
 /** Returns the function that answers the requests of a dashboard. */
 export function dashboard(
   options: DashboardOptions,
-): (request: HttpRequest, local: string) => Promise<HttpResponse> {
-  return async (request, local) => {
-    const { site, assets, now } = options;
+): (request: HttpRequest, local: string, peer: string) => Promise<HttpResponse> {
+  return async (request, local, peer) => {
+    const { site, assets, now, trustedProxies } = options;
     const at = now();
+    const client = clientAddress(peer, request.headers.get("x-forwarded-for"), trustedProxies);
     const routed = {
       ...{ ...site, data: dataAt(site.data, at), assets: assets.folder, path: request.path },
-      ...{ search: request.query.get("q") ?? "", now: at },
+      ...{ search: request.query.get("q") ?? "", now: at, client },
     };
     const answer = await answerOf(request, local, routed, options).catch((error: unknown) =>
       faultContent(faultOf(error, options.report), routed)

@@ -4,6 +4,7 @@
  * @module
  */
 import type { HttpRequest, HttpStatus } from "../../app/http/mod.ts";
+import { StatusLimit } from "../../app/status_api/mod.ts";
 import type { Answer, Content } from "../api/answer.ts";
 import type { findRoute, RouteRequest } from "../api/route.ts";
 import { DataError } from "../queries/dashboard_data.ts";
@@ -35,6 +36,9 @@ export async function publicAnswer(
     }
     if (error instanceof DataError) {
       return text(503, "Service Unavailable", { "retry-after": RETRY_S });
+    }
+    if (error instanceof StatusLimit) {
+      return text(429, "Too Many Requests", { "retry-after": String(error.retryAfterS) });
     }
     report(error);
     return text(500, "Internal Server Error");

@@ -5,6 +5,7 @@
  */
 import { affordableConnections, HttpServer, listenOn } from "../../app/http/mod.ts";
 import type { Clock } from "../../net/clock.ts";
+import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { MAX_EXPORTS } from "../api/export_files.ts";
 import { LiveFeed, type LiveSources } from "../api/live_feed.ts";
 import type { Site } from "../api/route.ts";
@@ -33,6 +34,8 @@ export interface ServeOptions {
   readonly allowedHosts: readonly string[];
   /** The token that requests need; `undefined`: none. */
   readonly token: string | undefined;
+  /** The reverse proxies whose header `X-Forwarded-For` counts. Default: none. */
+  readonly trustedProxies?: readonly Range[];
   /** Reads the files of `--status-file`. */
   readonly status: LiveSources["status"];
   readonly clock: Clock;
@@ -66,6 +69,7 @@ export function serveDashboard(options: ServeOptions): ServedDashboard {
     assets,
     access: { hostname, allowedHosts },
     token: token === undefined ? undefined : new AccessToken(token, port),
+    trustedProxies: new AddressSet(options.trustedProxies ?? []),
     now: () => clock.wall(),
     report,
   });

@@ -282,6 +282,8 @@ export interface DashboardData {
   icon(hash: string): Promise<Uint8Array | undefined>;
   /** The status of a server; `undefined`: the database has none, or the server opted out. */
   status(query: StatusQuery): Promise<StoredStatus | undefined>;
+  /** Whether an address opted out: `192.0.2.1`. */
+  isOptedOut(address: string): Promise<boolean>;
   map(query: MapQuery): Promise<MapCells>;
   trends(query: TrendsQuery): Promise<Trends>;
   events(query: EventsQuery): Promise<GroupedEvents>;

@@ -5,12 +5,12 @@
  */
 import { hasOwnPort } from "../../protocols/list.ts";
 import { modsOf } from "../components/server_facts.tsx";
-import type { ListedServer } from "../queries/schemas.ts";
 import { textLines } from "./formatted_texts.ts";
 import {
-  FRESH_MS,
+  expiresAt,
   iconUrl,
   ipOf,
+  isCacheHit,
   motdOptions,
   onlineServer,
   protocolNumber,
@@ -19,6 +19,8 @@ import {
   sampleOf,
   serviceOf,
   type StatusAnswer,
+  type StatusServer,
+  uuidOf,
   versionName,
   withVersions,
 } from "./server_facts.ts";
@@ -56,7 +58,7 @@ export function mcsrvstat3(answer: StatusAnswer): Mcsrvstat3 {
     ...server.map !== null && { map: oneLine(server.map, answer) },
     players: {
       ...counts(server),
-      ...names.length > 0 && { list: names.map((name) => ({ name, uuid: "" })) },
+      ...names.length > 0 && { list: names.map((name) => ({ name, uuid: uuidOf(name, answer) })) },
     },
     ...plugins.length > 0 && { plugins },
     ...mods.length > 0 && { mods },
@@ -77,10 +79,19 @@ export function mcsrvstat2(answer: StatusAnswer): Mcsrvstat2 {
     ...onlinePart(server, answer),
     ...number !== null && { protocol: number },
     ...server.map !== null && { map: server.map },
-    players: { ...counts(server), ...names.length > 0 && { list: names } },
+    players: {
+      ...counts(server),
+      ...names.length > 0 && { list: names, ...uuidsOf(names, answer) },
+    },
     ...plugins.length > 0 && { plugins: namesAndTexts(plugins) },
     ...mods.length > 0 && { mods: namesAndTexts(mods) },
   };
+}
+
+/** The UUIDs of players by name, as version 2 has them, if any is known. */
+function uuidsOf(names: readonly string[], answer: StatusAnswer) {
+  const known = names.map((name) => [name, uuidOf(name, answer)]).filter(([, uuid]) => uuid !== "");
+  return known.length > 0 && { uuid: Object.fromEntries(known) as Record<string, string> };
 }
 
 /** What both versions have of each server, online or not. */
@@ -89,7 +100,6 @@ function commonOf(answer: StatusAnswer, version: 2 | 3): Common {
   const service = serviceOf(answer);
   const ip = ipOf(answer);
   const protocols = onlineServer(answer)?.protocols ?? [];
-  const retrieved = Math.floor(retrievedAt(answer) / 1000);
   return {
     online: onlineServer(answer) !== undefined,
     ip: ip ?? NO_ADDRESS,
@@ -104,9 +114,9 @@ function commonOf(answer: StatusAnswer, version: 2 | 3): Common {
       ipinsrv: false,
       cnameinsrv: false,
       animatedmotd: false,
-      cachehit: found !== undefined,
-      cachetime: retrieved,
-      cacheexpire: retrieved + FRESH_MS / 1000,
+      cachehit: isCacheHit(answer),
+      cachetime: Math.floor(retrievedAt(answer) / 1000),
+      cacheexpire: Math.floor(expiresAt(answer) / 1000),
       apiversion: version,
       ...errorOf(answer, ip),
     },
@@ -124,7 +134,7 @@ function errorOf(answer: StatusAnswer, ip: string | undefined) {
 }
 
 /** What both versions have of a server that is online. */
-function onlinePart(server: ListedServer, answer: StatusAnswer) {
+function onlinePart(server: StatusServer, answer: StatusAnswer) {
   const { gamemode, guid, software, motd } = server;
   const isBedrock = answer.query.edition === "bedrock";
   const version = versionName(server, answer);
@@ -144,7 +154,7 @@ function onlinePart(server: ListedServer, answer: StatusAnswer) {
 }
 
 /** The numbers of players. The service has no word for an unknown number. */
-function counts({ players_online: online, players_max: max }: ListedServer) {
+function counts({ players_online: online, players_max: max }: StatusServer) {
   return { online: online ?? 0, max: max ?? 0 };
 }
 

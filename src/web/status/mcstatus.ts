@@ -6,7 +6,7 @@
 import { modsOf } from "../components/server_facts.tsx";
 import { wholeText } from "./formatted_texts.ts";
 import {
-  FRESH_MS,
+  expiresAt,
   iconUrl,
   ipOf,
   motdOptions,
@@ -16,6 +16,7 @@ import {
   sampleOf,
   serviceOf,
   type StatusAnswer,
+  uuidOf,
   versionName,
   withVersions,
 } from "./server_facts.ts";
@@ -35,7 +36,7 @@ export function mcstatusJava(answer: StatusAnswer): McstatusJava {
     players: {
       online,
       max,
-      list: [...names, ...lines].map((one) => ({ uuid: "", ...namesOf(one) })),
+      list: [...names, ...lines].map((one) => ({ uuid: uuidOf(one, answer), ...namesOf(one) })),
     },
     motd: wholeText(server.motd ?? "", motdOptions(server, answer)),
     icon: iconUrl(answer),
@@ -72,15 +73,14 @@ export function mcstatusBedrock(answer: StatusAnswer): McstatusBedrock {
 
 /** What the document has of each server, online or not. */
 function commonOf(answer: StatusAnswer) {
-  const retrieved = retrievedAt(answer);
   return {
     online: onlineServer(answer) !== undefined,
     host: answer.address.host,
     port: answer.query.port,
     ip_address: ipOf(answer) ?? null,
     eula_blocked: false,
-    retrieved_at: retrieved,
-    expires_at: retrieved + FRESH_MS,
+    retrieved_at: retrievedAt(answer),
+    expires_at: expiresAt(answer),
   };
 }
 

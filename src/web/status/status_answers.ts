@@ -29,6 +29,7 @@ export function invalidAddress(): Content {
   };
 }
 
-export function json(document: object): Content {
-  return { ...jsonContent(document), cached: FRESH_S };
+/** @param cached How long anybody may keep the document, seconds. */
+export function json(document: object, cached = FRESH_S): Content {
+  return { ...jsonContent(document), cached };
 }

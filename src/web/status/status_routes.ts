@@ -1,18 +1,26 @@
 /**
  * The routes of the status API, in the forms of mcsrvstat.us and mcstatus.io. The answers come from the
- * database; nothing is sent to any server.
+ * database, or from probes of servers for clients.
  *
  * @module
  */
+import type { FreshStatuses } from "../../app/status_api/mod.ts";
 import { type Clock, waitAtMost } from "../../net/clock.ts";
 import type { Content } from "../api/answer.ts";
 import { type Operation, type Route, route, type RouteRequest } from "../api/route.ts";
 import { DataError, type StatusQuery } from "../queries/dashboard_data.ts";
 import { type AskStatus, badgeRoutes } from "./badge_routes.ts";
 import { DEFAULT_ICON } from "./default_icon.ts";
+import { freshRequest, freshServer } from "./fresh_server.ts";
 import { invalidMcsrvstat, mcsrvstat2, mcsrvstat3 } from "./mcsrvstat.ts";
 import { mcstatusBedrock, mcstatusJava } from "./mcstatus.ts";
-import { FRESH_MS, onlineServer, retrievedAt, type StatusAnswer } from "./server_facts.ts";
+import {
+  expiresAt,
+  freshForS,
+  isCacheHit,
+  onlineServer,
+  type StatusAnswer,
+} from "./server_facts.ts";
 import { statusQueryOf } from "./status_address.ts";
 import { FRESH_S, invalidAddress, json, STATUS_ADDRESS } from "./status_answers.ts";
 import { MCSRVSTAT_2, MCSRVSTAT_3, MCSTATUS_BEDROCK, MCSTATUS_JAVA } from "./status_schemas.ts";
@@ -20,6 +28,8 @@ import { MCSRVSTAT_2, MCSRVSTAT_3, MCSTATUS_BEDROCK, MCSTATUS_JAVA } from "./sta
 export interface StatusApiOptions {
   /** Whether answers contain the names of players that the database has. */
   readonly hasNames: boolean;
+  /** Probes servers for clients. Default: all answers come from the database. */
+  readonly fresh?: Pick<FreshStatuses, "status">;
   readonly clock: Pick<Clock, "after">;
 }
 
@@ -28,11 +38,26 @@ type Edition = StatusQuery["edition"];
 /** How long an answer waits for the database, milliseconds. */
 const MAX_WAIT_MS = 900;
 /** The routes of the status API. */
-export function statusRoutes({ hasNames, clock }: StatusApiOptions): readonly Route[] {
+export function statusRoutes({ hasNames, fresh, clock }: StatusApiOptions): readonly Route[] {
   const ask: AskStatus = async (address, edition, { data, now }, hasUptime = false) => {
     const query = { ...statusQueryOf(address, edition), hasUptime };
     const found = await inTime(clock, data.status(query));
     return { address, query, found, hasNames, now };
+  };
+  const askFresh: AskStatus = async (address, edition, request) => {
+    const query = statusQueryOf(address, edition);
+    const status = await fresh?.status(freshRequest(address, query, request.client));
+    if (status === undefined) return await ask(address, edition, request);
+    const found = freshServer(status, address);
+    // a status that was found since the request began is as old as its answer
+    return {
+      address,
+      query,
+      found,
+      fresh: status,
+      hasNames,
+      now: Math.max(request.now, status.retrievedAt),
+    };
   };
   /** A route for servers of an edition. `invalid` answers for a text that is no address. */
   const statusRoute = (
@@ -47,7 +72,7 @@ export function statusRoutes({ hasNames, clock }: StatusApiOptions): readonly Ro
       pathParameters: { address: STATUS_ADDRESS },
       operation,
       respond: async ({ address }, request) =>
-        address === null ? invalid(request) : show(await ask(address, edition, request)),
+        address === null ? invalid(request) : show(await askFresh(address, edition, request)),
     });
   return [
     ...(["java", "bedrock"] as const).flatMap((edition) => mcsrvstatRoutes(edition, statusRoute)),
@@ -88,32 +113,32 @@ function mcsrvstatRoutes(edition: Edition, make: MakeRoute): Route[] {
     schema: { type: "string", maxLength: 0 },
     description: "The server is online.",
   };
-  const status = (isOnline: boolean): Content => ({
+  const status = (isOnline: boolean, cached = FRESH_S): Content => ({
     status: isOnline ? 200 : 404,
     contentType: "text/plain; charset=utf-8",
     body: "",
-    cached: FRESH_S,
+    cached,
   });
   return [
     make(
       `${prefix}/3/{address}`,
       edition,
       { summary: of(3), schema: MCSRVSTAT_3, description: STATUS },
-      (answer) => json(mcsrvstat3(answer)),
+      (answer) => json(mcsrvstat3(answer), freshForS(answer)),
       invalid(3),
     ),
     make(
       `${prefix}/2/{address}`,
       edition,
       { summary: of(2), schema: MCSRVSTAT_2, description: STATUS },
-      (answer) => json(mcsrvstat2(answer)),
+      (answer) => json(mcsrvstat2(answer), freshForS(answer)),
       invalid(2),
     ),
     make(
       `${prefix}/simple/{address}`,
       edition,
       simple,
-      (answer) => status(onlineServer(answer) !== undefined),
+      (answer) => status(onlineServer(answer) !== undefined, freshForS(answer)),
       () => status(false),
     ),
     ...edition === "java" ? [make("/icon/{address}", edition, ICON, icon, () => png(null))] : [],
@@ -128,14 +153,14 @@ function mcstatusRoutes(make: MakeRoute): Route[] {
       "/v2/status/java/{address}",
       "java",
       { summary: of("Java"), schema: MCSTATUS_JAVA, description: STATUS },
-      (answer) => withCacheState(answer, json(mcstatusJava(answer))),
+      (answer) => withCacheState(answer, json(mcstatusJava(answer), freshForS(answer))),
       invalidAddress,
     ),
     make(
       "/v2/status/bedrock/{address}",
       "bedrock",
       { summary: of("Bedrock"), schema: MCSTATUS_BEDROCK, description: STATUS },
-      (answer) => withCacheState(answer, json(mcstatusBedrock(answer))),
+      (answer) => withCacheState(answer, json(mcstatusBedrock(answer), freshForS(answer))),
       invalidAddress,
     ),
     make(
@@ -150,21 +175,22 @@ function mcstatusRoutes(make: MakeRoute): Route[] {
 }
 
 function icon(answer: StatusAnswer): Content {
-  return png(onlineServer(answer) === undefined ? null : answer.found?.icon ?? null);
+  const bytes = onlineServer(answer) === undefined ? null : answer.found?.icon ?? null;
+  return png(bytes, freshForS(answer));
 }
 
-function png(bytes: Uint8Array | null): Content {
+function png(bytes: Uint8Array | null, cached = FRESH_S): Content {
   return {
     contentType: "image/png",
     body: bytes === null ? DEFAULT_ICON : new Uint8Array(bytes),
-    cached: FRESH_S,
+    cached,
   };
 }
 
-/** Adds the headers of mcstatus.io: what the database has is a hit. */
+/** Adds the headers of mcstatus.io: what the database has, or an earlier request has caused, is a hit. */
 function withCacheState(answer: StatusAnswer, content: Content): Content {
-  const isHit = answer.found !== undefined;
-  const left = Math.max(0, Math.ceil((retrievedAt(answer) + FRESH_MS - answer.now) / 1000));
+  const isHit = isCacheHit(answer);
+  const left = Math.max(0, Math.ceil((expiresAt(answer) - answer.now) / 1000));
   return {
     ...content,
     headers: {

@@ -24,9 +24,9 @@ const DEBUG = object({
   ipinsrv: described(yesNo, "always false: not checked"),
   cnameinsrv: described(yesNo, "always false: not checked"),
   animatedmotd: described(yesNo, "always false: not checked"),
-  cachehit: described(yesNo, "whether the database has the server"),
+  cachehit: described(yesNo, "whether the request has caused no probe"),
   cachetime: described(SECONDS, "when the server was last probed, Unix seconds"),
-  cacheexpire: described(SECONDS, "a minute later"),
+  cacheexpire: described(SECONDS, "until when the status counts as fresh"),
   apiversion: integer,
 }, { error: object({}, { ip: text, ping: text }) });
 
@@ -72,6 +72,10 @@ export const MCSRVSTAT_2 = object(MCSRVSTAT.always, {
   map: text,
   players: object({ online: count, max: count }, {
     list: described(list(text), "with --names only"),
+    uuid: described<Record<string, string>>(
+      { type: "object", additionalProperties: text },
+      "UUIDs by name, of fresh statuses only",
+    ),
   }),
   plugins: NAMES,
   mods: NAMES,
@@ -85,7 +89,7 @@ const MCSTATUS = {
   ip_address: textOrNull,
   eula_blocked: described(yesNo, "always false: not checked"),
   retrieved_at: described(MILLISECONDS, "when the server was last probed, Unix milliseconds"),
-  expires_at: described(MILLISECONDS, "a minute later"),
+  expires_at: described(MILLISECONDS, "until when the status counts as fresh"),
 };
 
 const VERSION_NAMES = { name_raw: text, name_clean: text, name_html: text };
@@ -99,7 +103,7 @@ export const MCSTATUS_JAVA = object({
     online: countOrNull,
     max: countOrNull,
     list: described(
-      list(object({ uuid: described(text, "always empty"), ...VERSION_NAMES })),
+      list(object({ uuid: described(text, "empty if unknown"), ...VERSION_NAMES })),
       "empty without --names",
     ),
   }),

@@ -9,7 +9,8 @@ import type { DashboardData } from "../../../src/web/queries/dashboard_data.ts";
 import { AccessToken } from "../../../src/web/http/access_token.ts";
 import { assetsOf } from "../../../src/web/http/assets.ts";
 import { dashboard, type DashboardOptions } from "../../../src/web/http/dashboard.ts";
-import { statusRoutes } from "../../../src/web/status/status_routes.ts";
+import { type StatusApiOptions, statusRoutes } from "../../../src/web/status/status_routes.ts";
+import { AddressSet, type Range } from "../../../src/targets/ranges.ts";
 import { fakeData, NOW } from "../fake_data.ts";
 
 /** A response with its whole body. */
@@ -26,8 +27,9 @@ export interface ClientOptions {
   readonly access?: Partial<DashboardOptions["access"]>;
   readonly token?: string;
   readonly hasGeoip?: boolean;
-  /** Whether the status API has the names of players. Default: there is no status API. */
-  readonly statusApi?: { readonly hasNames: boolean };
+  /** Default: there is no status API. */
+  readonly statusApi?: Omit<StatusApiOptions, "clock">;
+  readonly trustedProxies?: readonly Range[];
   /** The clock of the status API. */
   readonly clock?: Pick<Clock, "after">;
   /** Receives defects. Default: they fail the test. */
@@ -42,13 +44,14 @@ export interface Client {
     headers?: Readonly<Record<string, string>>,
     body?: string,
     local?: string,
+    peer?: string,
   ): Promise<Reply>;
 }
 
 /** A dashboard that is not served. */
 export function clientOf(options: ClientOptions = {}): Client {
   const { data = fakeData(), access, token, hasGeoip = false, report = fail } = options;
-  const { statusApi, clock = systemClock } = options;
+  const { statusApi, clock = systemClock, trustedProxies = [] } = options;
   const live = new LiveFeed({
     data,
     status: () => Promise.resolve([]),
@@ -66,16 +69,17 @@ export function clientOf(options: ClientOptions = {}): Client {
     assets: assetsOf(),
     access: { hostname: "127.0.0.1", allowedHosts: [], ...access },
     token: token === undefined ? undefined : new AccessToken(token, 8420),
+    trustedProxies: new AddressSet(trustedProxies),
     now: () => NOW,
     report,
   });
-  return async (line, headers = {}, body = "", local = "127.0.0.1") => {
+  return async (line, headers = {}, body = "", local = "127.0.0.1", peer = "127.0.0.1") => {
     const fields = Object.entries({ host: "localhost:8420", ...headers })
       .map(([name, value]) => `\r\n${name}: ${value}`).join("");
     const request = parseRequest(new TextEncoder().encode(`${line} HTTP/1.1${fields}`));
     if (request === 400) return { status: 400, headers: {}, text: "", bytes: new Uint8Array() };
     const sent = { ...request, body: new TextEncoder().encode(body) };
-    return await read(await respond(sent, local));
+    return await read(await respond(sent, local, peer));
   };
 }
 

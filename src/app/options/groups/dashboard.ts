@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ADDRESS, HOST_NAME } from "../domain_value_types.ts";
+import { ADDRESS, CONTACT, HOST_NAME, NETWORK_LIST, TARGET_LIST } from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { GEOIP_OPTION } from "./output.ts";
 import { FILE, oneOfType, wholeNumberType } from "../value_types.ts";
@@ -43,15 +43,50 @@ export const DASHBOARD = {
     {
       name: "status-api",
       commands: ["serve"],
-      takes: oneOfType(["database"]),
+      takes: oneOfType(["database", "allow", "open"]),
       help:
-        "also answer everybody in the forms of mcsrvstat.us and mcstatus.io, from the database: it " +
-        "sends nothing to servers",
+        "also answer everybody in the forms of mcsrvstat.us and mcstatus.io: from the database, which " +
+        "sends nothing; from probes of the servers of --probe-allow; or from probes of any public server",
+    },
+    {
+      name: "probe-allow",
+      commands: ["serve"],
+      takes: TARGET_LIST,
+      repeat: true,
+      help: "with --status-api allow: servers that are probed for clients",
+    },
+    {
+      name: "i-have-permission",
+      commands: ["serve"],
+      help: "with --status-api open: confirm that you may probe public addresses that clients name",
+    },
+    {
+      name: "contact",
+      commands: ["serve"],
+      takes: CONTACT,
+      help: "with --status-api open: who answers complaints about probes",
+      defaultText: "that of the first scan with it",
+    },
+    {
+      name: "opt-out-file",
+      commands: ["serve"],
+      takes: FILE,
+      help:
+        "file of opted-out addresses: they are not probed for clients, and new ones are added to it",
+    },
+    {
+      name: "trusted-proxy",
+      commands: ["serve"],
+      takes: NETWORK_LIST,
+      repeat: true,
+      help:
+        "with --status-api open: reverse proxies, whose X-Forwarded-For has the address of the client",
     },
     {
       name: "names",
       commands: ["serve"],
-      help: "answers of --status-api have the names of players, if the database has them",
+      help:
+        "answers of --status-api have the names of players, and their UUIDs if a probe has found them",
     },
     {
       name: "status-file",

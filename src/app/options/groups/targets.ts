@@ -49,7 +49,7 @@ export const TARGETS = {
     },
     {
       name: "exclude",
-      commands: ["scan", "crawl", "campaign submit", "campaign work"],
+      commands: ["scan", "crawl", "serve", "campaign submit", "campaign work"],
       takes: anyText("LIST"),
       repeat: true,
       help: "addresses, ranges or names that are not probed",
@@ -58,7 +58,7 @@ export const TARGETS = {
       name: "exclude-file",
       short: "b",
       aliases: ["excludefile", "blocklist-file"],
-      commands: ["scan", "crawl", "campaign submit", "campaign work"],
+      commands: ["scan", "crawl", "serve", "campaign submit", "campaign work"],
       takes: FILE,
       repeat: true,
       help: "read exclusions from a file",
@@ -94,7 +94,7 @@ export const TARGETS = {
     },
     {
       name: "allow-private",
-      commands: ["scan", "query", "watch", "crawl", "campaign submit"],
+      commands: ["scan", "query", "watch", "crawl", "serve", "campaign submit"],
       help: "let names that are not local resolve to private addresses",
     },
     {

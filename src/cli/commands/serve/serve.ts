@@ -5,10 +5,11 @@
  */
 import { nodePath } from "../../../core/node_modules.ts";
 import { EXIT, onInterrupt, quoteWord, ServiceState } from "../../../app/mod.ts";
-import { connectionEnvironment, type OptionsOf } from "../../../app/options/mod.ts";
+import { connectionEnvironment } from "../../../app/options/mod.ts";
 import { namedLocation } from "../../../app/databases/mod.ts";
 import { readGeoipFiles } from "../../../app/geoip/mod.ts";
 import { listenText } from "../../../app/http/mod.ts";
+import { readStatusApi } from "../../../app/status_api/mod.ts";
 import {
   type DashboardData,
   DataError,
@@ -29,13 +30,15 @@ import {
   reportFigures,
   reportLine,
 } from "../../term/console.ts";
+import { openStatusApi } from "./status_api.ts";
 import { readStatusFiles } from "./status_files.ts";
 
 /** Runs `serve` until Ctrl-C; returns the exit code. */
 export async function runServe(call: CommandCall): Promise<number> {
   const { words: [word], options } = readCommandLine("serve", call);
-  const { host, port, tokenFile, allowHost: allowedHosts, statusFile, geoip } = options;
-  const statusApi = statusApiOf(options);
+  const { host, port, tokenFile, allowHost: allowedHosts, statusFile, geoip, trustedProxy } =
+    options;
+  const statusSettings = await readStatusApi(options);
   const [location, hostname] = [namedLocation(word), formatAddress(host)];
   const token = await tokenFor(host, tokenFile);
   const status = () => readStatusFiles(statusFile);
@@ -51,8 +54,11 @@ export async function runServe(call: CommandCall): Promise<number> {
   const hasGeoip = files.length > 0;
   const caller = { program: programName(), location: quoteWord(location.path) };
   const site = { data, database: nameOf(location), caller, hasGeoip: hasGeoip, attributions };
+  await using stack = new AsyncDisposableStack();
+  const statusApi = statusSettings && await openStatusApi(statusSettings, options, data, stack);
   await using served = serveDashboard({
     ...{ site, statusApi, hostname, port, allowedHosts, token, status },
+    trustedProxies: trustedProxy.flat(),
     clock: systemClock,
     report: (error) => reportDefect(error, call.args),
   });
@@ -65,17 +71,6 @@ export async function runServe(call: CommandCall): Promise<number> {
   else await printLines([line]);
   await aborted(signal);
   return EXIT.interrupted;
-}
-
-/**
- * The status API that the options want; `undefined`: none.
- *
- * @throws InputError for `--names` without it.
- */
-function statusApiOf({ statusApi, names }: OptionsOf<"serve">): { hasNames: boolean } | undefined {
-  if (statusApi !== undefined) return { hasNames: names };
-  if (!names) return undefined;
-  throw new InputError("Cannot use --names without --status-api: pages have the names anyway");
 }
 
 /** Whether the threads that read the database answer a question, if only that the database does not. */

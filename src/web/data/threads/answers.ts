@@ -24,6 +24,7 @@ export const METHODS = [
   "observedSince",
   "icon",
   "status",
+  "isOptedOut",
   "map",
   "members",
   "trends",

@@ -3,11 +3,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openPollingSockets } from "../../../../src/app/engines/watch_sockets.ts";
 import type { HttpRequest } from "../../../../src/app/http/http_request.ts";
 import { ProbeTargets } from "../../../../src/app/metrics/probe/probe_targets.ts";
-import {
-  MAX_PROBES,
-  Probes,
-  type ProbesOptions,
-} from "../../../../src/app/metrics/probe/probes.ts";
+import { MAX_PROBES } from "../../../../src/app/metrics/probe/probe_engine.ts";
+import { Probes, type ProbesOptions } from "../../../../src/app/metrics/probe/probes.ts";
 import { areLoopback, familiesOfTargets } from "../../../../src/app/metrics/probe/probe_targets.ts";
 import { ServerInfoSeries } from "../../../../src/app/metrics/server_info.ts";
 import { type Address, formatEndpoint, parseEndpoint } from "../../../../src/core/address.ts";

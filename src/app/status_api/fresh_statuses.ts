@@ -1,0 +1,188 @@
+/**
+ * Fresh statuses of servers for clients of the status API: probes them, and shares each status for a while.
+ *
+ * @module
+ */
+import type { Address, Endpoint } from "../../core/address.ts";
+import type { RecordWithAttachments } from "../../core/record.ts";
+import { type Clock, sleep } from "../../net/clock.ts";
+import type { Protocol } from "../../protocols/protocol.ts";
+import type { Service } from "../../targets/srv.ts";
+import {
+  type ProbeEngine,
+  ProbeRefused,
+  type ProbeRequest,
+  type ProbeResult,
+} from "../metrics/probe/probe_engine.ts";
+import { ForbiddenTarget, type ProbeTargets } from "../metrics/probe/probe_targets.ts";
+
+/** A server that a client wants the status of. */
+export interface FreshRequest {
+  /** An address, or a name. */
+  readonly target: ProbeRequest["target"];
+  readonly edition: "java" | "bedrock";
+  /** The address of the client. */
+  readonly client: Address;
+}
+
+/** The status of a server, or that it has none. */
+export interface FreshStatus {
+  /** What the server replied; `undefined`: it is offline, or it must not be probed. */
+  readonly record: RecordWithAttachments | undefined;
+  /** Where the server is; `undefined`: its name leads nowhere, or to where nothing is probed. */
+  readonly endpoint: (Endpoint & { readonly service?: Service }) | undefined;
+  /** When the status was found, Unix milliseconds. */
+  readonly retrievedAt: number;
+  /** Until when it is shared, Unix milliseconds. */
+  readonly expiresAt: number;
+  /** Whether an earlier request has caused it. */
+  readonly isShared: boolean;
+}
+
+/** Too many requests: of a client, to a server, or in all. */
+export class StatusLimit extends Error {
+  /** @param retryAfterS After how many seconds a client may try again. */
+  constructor(readonly retryAfterS: number) {
+    super("too many requests");
+  }
+}
+
+/** How long a status is shared, milliseconds: of servers online and offline, and of names without one. */
+export const SHARED_MS = { online: 30_000, offline: 60_000, unresolved: 300_000 } as const;
+/** Maximum number of statuses that are remembered. */
+const MAX_STATUSES = 1024;
+/** How long a client waits at most, milliseconds. */
+const MAX_WAIT_MS = 9500;
+
+export interface FreshStatusesOptions {
+  readonly engine: Pick<ProbeEngine, "probe">;
+  readonly targets: Pick<ProbeTargets, "require">;
+  /** The protocols for servers of an edition. */
+  readonly protocolsOf: (edition: FreshRequest["edition"]) => readonly Protocol[];
+  readonly clock: Pick<Clock, "now" | "wall" | "after">;
+  /**
+   * Whether the database answers for a target that must not be probed: it is on no list. Otherwise the
+   * server has the status of one that is offline.
+   */
+  readonly hasOthers: boolean;
+  /**
+   * Grants a request that no remembered status answers.
+   *
+   * @throws StatusLimit. Default: all are granted.
+   */
+  readonly grant?: (client: Address) => void;
+  /**
+   * The time after which a probe without a status ends for the client, milliseconds. It is the same whether
+   * the server refuses connections or is silent. Default: as soon as that is known.
+   */
+  readonly offlineMs?: number;
+}
+
+type Found = Omit<FreshStatus, "isShared">;
+
+interface Remembered {
+  readonly found: Promise<Found>;
+  /** When another request finds the status anew, milliseconds of the clock. */
+  expires: number;
+}
+
+/** Finds statuses, and shares them. */
+export class FreshStatuses {
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(private readonly options: FreshStatusesOptions) {}
+
+  /** Number of statuses that are remembered. */
+  get size(): number {
+    return this.#remembered.size;
+  }
+
+  /**
+   * The status of a server; `undefined`: the database has to answer.
+   *
+   * @throws StatusLimit; ProbeRefused as StatusLimit.
+   */
+  async status(request: FreshRequest): Promise<FreshStatus | undefined> {
+    const { clock, grant, hasOthers } = this.options;
+    const key = keyOf(request);
+    const mayProbe = this.#mayProbe(request, key);
+    if (!mayProbe && hasOthers) return undefined;
+    const remembered = this.#remembered.get(key);
+    if (remembered !== undefined && clock.now() < remembered.expires) {
+      return { ...await remembered.found, isShared: true };
+    }
+    grant?.(request.client);
+    const found = mayProbe ? this.#find(request) : Promise.resolve(this.#nowhere(request));
+    this.#remember(key, found);
+    return { ...await found, isShared: false };
+  }
+
+  #mayProbe({ target }: FreshRequest, text: string): boolean {
+    try {
+      this.options.targets.require(target, text);
+      return true;
+    } catch (error) {
+      if (error instanceof ForbiddenTarget) return false;
+      throw error;
+    }
+  }
+
+  #remember(key: string, found: Promise<Found>): void {
+    const { clock } = this.options;
+    const remembered: Remembered = { found, expires: Infinity };
+    this.#remembered.delete(key);
+    for (const [oldest, { expires }] of this.#remembered) {
+      if (expires > clock.now() && this.#remembered.size < MAX_STATUSES) break;
+      this.#remembered.delete(oldest);
+    }
+    this.#remembered.set(key, remembered);
+    found.then(
+      ({ expiresAt, retrievedAt }) =>
+        void (remembered.expires = clock.now() + expiresAt - retrievedAt),
+      () => this.#remembered.get(key) === remembered && this.#remembered.delete(key),
+    );
+  }
+
+  async #find(request: FreshRequest): Promise<Found> {
+    const { engine, protocolsOf } = this.options;
+    const { target, edition } = request;
+    try {
+      const result = await engine.probe({ target, protocols: protocolsOf(edition) }, MAX_WAIT_MS);
+      if (result.endpoint === undefined) return this.#nowhere(request);
+      const record = result.replied?.record;
+      if (record === undefined) await this.#untilOffline(result);
+      return this.#found(record, result.endpoint, record === undefined ? "offline" : "online");
+    } catch (error) {
+      if (error instanceof ForbiddenTarget) return this.#nowhere(request);
+      if (error instanceof ProbeRefused) throw new StatusLimit(error.retryAfterS);
+      throw error;
+    }
+  }
+
+  /** Waits until a silent server would count as offline too. */
+  async #untilOffline({ tookMs }: ProbeResult): Promise<void> {
+    const { offlineMs = 0, clock } = this.options;
+    if (tookMs < offlineMs) await sleep(clock, offlineMs - tookMs);
+  }
+
+  /** A name that leads nowhere, or a target that must not be probed: the client cannot tell which. */
+  #nowhere({ target }: FreshRequest): Found {
+    return "name" in target
+      ? this.#found(undefined, undefined, "unresolved")
+      : this.#found(undefined, target, "offline");
+  }
+
+  #found(
+    record: Found["record"],
+    endpoint: Found["endpoint"],
+    kind: keyof typeof SHARED_MS,
+  ): Found {
+    const retrievedAt = Math.round(this.options.clock.wall());
+    return { record, endpoint, retrievedAt, expiresAt: retrievedAt + SHARED_MS[kind] };
+  }
+}
+
+/** What distinguishes the server of a request from others. */
+function keyOf({ target, edition }: FreshRequest): string {
+  return `${edition} ${"name" in target ? target.name : target.address} ${target.port}`;
+}

@@ -1,0 +1,76 @@
+/**
+ * The targets that anybody may name in the mode `open` of the status API: public addresses, and names that
+ * lead to them. Nothing is looked up or sent for others.
+ *
+ * @module
+ */
+import { nodeUrl } from "../../core/node_modules.ts";
+import { isLocalName, refusedFromName } from "../../targets/shipped_lists.ts";
+import {
+  ForbiddenTarget,
+  type ProbedEndpoint,
+  type ProbeTarget,
+  ProbeTargets,
+} from "../metrics/probe/probe_targets.ts";
+import type { Lookups } from "../names/name_lookup.ts";
+
+/** The lowest port that is probed: those below belong to other services than games. */
+export const MIN_PORT = 1024;
+/** Maximum length of a name (RFC 1035, 2.3.4). */
+const MAX_NAME = 253;
+/** Names whose last label is a number, which the system's resolver may read as an IPv4 address. */
+const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/;
+
+/** Permits public addresses and names that lead to them. */
+export class PublicTargets extends ProbeTargets {
+  constructor(lookups: Pick<Lookups, "resolve" | "findService">) {
+    super({ servers: [], allowed: [], allowPrivate: false, lookups: absolute(lookups) });
+  }
+
+  /**
+   * Checks a target before its name is looked up.
+   *
+   * @throws ForbiddenTarget when it may not be probed.
+   */
+  override require(target: ProbeTarget, text: string): void {
+    const reason = portReason(target.port) ??
+      ("address" in target
+        // as an address to which a public name leads, so that both may lead to the same servers
+        ? refusedFromName(PUBLIC_NAME, target.address, false)
+        : nameReason(target.name));
+    if (reason !== undefined) throw new ForbiddenTarget(`Cannot probe "${text}": ${reason}`);
+  }
+
+  /**
+   * Finds the endpoint of a name, and checks the port, which an SRV record may have replaced. The addresses
+   * are checked where the name is looked up, and the endpoint has the one that is then dialled.
+   */
+  override async resolve(
+    target: ProbeTarget & { readonly name: string },
+    families: readonly (4 | 6)[],
+  ): Promise<ProbedEndpoint> {
+    const endpoint = await super.resolve(target, families);
+    this.require({ address: endpoint.address, port: endpoint.port }, target.name);
+    return endpoint;
+  }
+}
+
+/** Any name that is not local. */
+const PUBLIC_NAME = "a.example";
+
+function portReason(port: number): string | undefined {
+  return port < MIN_PORT ? `ports below ${MIN_PORT} are not probed` : undefined;
+}
+
+/** Why a name is not looked up. */
+function nameReason(name: string): string | undefined {
+  const ascii = nodeUrl().domainToASCII(name).replace(/\.$/, "");
+  if (ascii === "" || ascii.length > MAX_NAME) return "it is not a host name";
+  if (isLocalName(ascii)) return "it is a local name";
+  return ENDS_IN_NUMBER.test(ascii) ? "it is a number" : undefined;
+}
+
+/** Lookups of absolute names: the resolver appends no search domains of the user's own network. */
+function absolute({ resolve, findService }: Pick<Lookups, "resolve" | "findService">) {
+  return { resolve: (name: string) => resolve(`${name}.`), findService };
+}

@@ -50,6 +50,7 @@ export {
   lastServerId,
   type SelectedServer,
   selectServers,
+  serverHosts,
   serversAfter,
   type ServerSelection,
 } from "./server_queries.ts";
@@ -125,8 +126,8 @@ export {
   SERVER_FILTERS,
   type ServerFilters,
   testOf,
-  UNKNOWN_COLUMNS,
 } from "./queries/filters.ts";
+export { UNKNOWN_COLUMNS, type UnknownColumn } from "./queries/unknown_filter.ts";
 export {
   NONE_LISTED,
   partsOfNames,

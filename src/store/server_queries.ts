@@ -13,10 +13,11 @@ import {
   type Value,
 } from "./database/database.ts";
 import { conditionsOf, type ServerFilters } from "./queries/filters.ts";
-import type { ServerCondition } from "./queries/server_conditions.ts";
 import { isBehind, orderBy, type ServerOrder, sortKeys, startAfter } from "./queries/orders.ts";
+import { ofServer, type ServerCondition } from "./queries/server_conditions.ts";
 import { whereClause } from "./queries/order_index.ts";
 import { countUpTo, pageOf } from "./queries/page.ts";
+import { canonicalHost } from "./rows/addresses.ts";
 import { type BrokenCell, readTexts } from "./rows/json_cells.ts";
 import {
   type ListedRecord,
@@ -45,6 +46,8 @@ export interface ServerSelection extends ServerFilters {
   readonly after?: number;
   /** The `servers.id` of servers to leave out. Default: none. */
   readonly hidden?: ReadonlySet<number>;
+  /** Only servers with one of these `servers.id`. Default: all servers. */
+  readonly among?: readonly number[];
 }
 
 /** A server as {@linkcode selectServers} returns it. */
@@ -101,15 +104,20 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
   };
 }
 
+/** The conditions of a selection. */
 async function selectionConditions(
   database: Database,
-  selection: ServerSelection,
-): Promise<readonly ServerCondition[]> {
-  const conditions = await conditionsOf(database, selection);
-  const { hidden } = selection;
-  if (hidden === undefined || hidden.size === 0) return conditions;
-  const sql = `not (${isInList(database, "s.id", "integer")})`;
-  return [...conditions, { table: "s", sql, values: [listValue(database, [...hidden])] }];
+  { among, hidden, ...filters }: ServerSelection,
+): Promise<ServerCondition[]> {
+  const conditions = await conditionsOf(database, filters);
+  const isOneOf = (ids: Iterable<number>) =>
+    ofServer((s) => isInList(database, `${s}id`, "integer"), [listValue(database, [...ids])]);
+  if (among !== undefined) conditions.unshift(isOneOf(among));
+  if (hidden !== undefined && hidden.size > 0) {
+    const { sql, values } = isOneOf(hidden);
+    conditions.push({ table: "s", sql: `not (${sql})`, values });
+  }
+  return conditions;
 }
 
 /** The number of servers that a selection matches, whatever its limit; `most` if it matches more. */
@@ -144,6 +152,15 @@ export async function* serversAfter(
 ): AsyncIterable<ListedRecord> {
   const sql = `select ${RECORD_COLUMNS} from ${RECORD_TABLES} where s.id > ? order by s.id`;
   for await (const row of database.stream(sql, [id])) yield recordOf(row);
+}
+
+/** Streams the numbers and addresses of all servers, in no order. */
+export async function* serverHosts(
+  database: Database,
+): AsyncIterable<{ readonly id: number; readonly host: string }> {
+  for await (const { id, address } of database.stream("select id, address from servers")) {
+    yield { id: Number(id), host: canonicalHost(String(address)) };
+  }
 }
 
 /** The highest id of a server; 0: the database has none. */

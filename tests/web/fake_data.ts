@@ -128,6 +128,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
     ["edition", "software", "version", "protocol", "port", "flag", "country", "operator"]
       .map((name) => [name, []]),
   );
+  const totals = Object.fromEntries(Object.keys(facets).map((name) => [name, count]));
   const counts = { servers: count, online: count, players: 15 };
   return {
     overview: () =>
@@ -157,7 +158,7 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
         ...{ total: count, hidden: 0, others: {} },
       });
     },
-    facets: () => Promise.resolve({ ...counts, facets } as never),
+    facets: () => Promise.resolve({ ...counts, facets, totals } as never),
     named: (name) =>
       Promise.resolve(servers.filter(({ key, host }) => key === name || host === name)),
     server: (wanted) => {

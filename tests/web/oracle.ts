@@ -24,7 +24,14 @@ export async function fillServers(database: Database): Promise<void> {
         host: i % 7 === 0 ? `2001:db8::${i.toString(16)}` : `10.0.${i % 3}.${i % 200}`,
         edition: ["java", "bedrock", null, "pocket"][i % 4],
         protocol: i % 2 === 0 ? "slp" : "raknet",
-        protocols: i % 6 === 0 ? ["slp"] : i % 2 === 0 ? ["slp", "query"] : ["raknet"],
+        protocols: i % 29 === 1
+          ? []
+          : i % 6 === 0
+          ? ["slp"]
+          : i % 2 === 0
+          ? ["slp", "query"]
+          : ["raknet"],
+        requested_as: i % 12 === 5 ? `Play${i % 5}.example.org` : null,
         software: ["Paper", "Paper", "PocketMine-MP 5.1", null, `Rare ${i % 40}`][i % 5],
         software_confidence: ["A", "B", "C", null][i % 4],
         version: i % 17 === 0 ? null : `1.${i % 13}.${i % 3}`,
@@ -107,7 +114,10 @@ export const FILTERS: readonly DashboardFilters[] = [
   ...[{ minPlayers: 0 }, { minPlayers: 41, maxPlayers: 61 }, { maxPlayers: 6 }],
   ...["sky", "ZEBRA", "ärger", "0% ä", "ab", "i\u0307stan", "paper", "absent", "rld", "🦆🦆"]
     .map((text) => ({ text: [text] })),
-  ...[{ unknown: ["software"] }, { unknown: ["edition", "software"] }] as const,
+  ...[["software"], ["edition", "software"], ["version"], ["protocol"]]
+    .map((unknown) => ({ unknown } as DashboardFilters)),
+  ...[["play0.example.org"], ["play1.example.org:12", "play2.example.org"], ["zebra 50"]]
+    .map((named) => ({ named })),
   ...[{ mods: ["yes"] }, { plugins: ["no"] }, { text: ["sky", "paper"] }],
   { software: ["paper"], version: ["1.2"], online: true },
   { edition: ["java"], protocol: ["query"], port: [25565, 3], minPlayers: 5 },
@@ -120,6 +130,8 @@ export const PLACE_FILTERS: readonly DashboardFilters[] = [
   { country: ["DE", "FR"], online: true },
   { operator: [64501, 64502] },
   { country: ["XX"] },
+  { unknown: ["country"] },
+  { unknown: ["operator", "software"] },
 ];
 
 /** Whether a server fulfils all filters. */
@@ -176,7 +188,18 @@ const CHECKS: Checks = {
   replied: (one, at) => one.seen_at >= at,
   down: (one, at) => !one.online && one.seen_at < at,
   stale: (one, at) => one.probed_at < at,
-  unknown: (one, names) => names.every((name) => one[name] === null),
+  unknown: (one, names) =>
+    names.every((name) =>
+      name === "protocol"
+        ? one.protocols.length === 0
+        : (one[name === "operator" ? "asn" : name] ?? "") === ""
+    ),
+  named: (one, all) =>
+    all.some((text) => {
+      const [name, port] = text.split(":");
+      return (one.requested_as?.toLowerCase() === name || one.name?.toLowerCase() === name) &&
+        (port === undefined || one.port === Number(port));
+    }),
   since: (one, at) => one.changed_at > at,
 };
 
@@ -187,7 +210,7 @@ const FACET_VALUES: Readonly<
   edition: (one) => [one.edition],
   software: (one) => [one.software?.slice(0, 64) ?? null],
   version: (one) => [one.version?.slice(0, 64) ?? null],
-  protocol: (one) => one.protocols,
+  protocol: (one) => one.protocols.length === 0 ? [null] : one.protocols,
   port: (one) => [one.port],
   flag: (one) => one.flags,
   country: (one) => [one.country],

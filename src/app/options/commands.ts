@@ -82,7 +82,7 @@ const TARGET_FORMS =
 
 const SEARCH_NOTE =
   "The WORDs are those of the dashboard's search: texts, addresses, version:1.20..1.21, players:>0,\n" +
-  "mods:yes, down:1h, since:24h and others; docs/guide/databases.md lists them.";
+  "mods:yes, down:1h, since:24h, saw:lost and others; docs/guide/databases.md lists them.";
 const BY_NAME = "For a name, or NAME:25565, the SRV record is looked up too; ";
 
 /** The shells that have completions. */
@@ -203,14 +203,16 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     words: { completions: "files" },
   },
   history: {
-    usage: "history DATABASE [HOST[:PORT]] [options]",
+    usage: "history DATABASE [HOST[:PORT]|WORD...] [options]",
     purpose: "show the observations of one server of a database, or events",
+    note: `${SEARCH_NOTE}\nThe words of a search have to match one server only.`,
     examples: [
       "history servers.db 192.168.1.20:19132",
       "history servers.db 192.168.1.20 --json",
+      'history servers.db "sky block" version:1.21',
       "history servers.db --events --follow",
     ],
-    words: { most: 2, completions: "files" },
+    words: { completions: "files" },
   },
   diff: {
     usage: "diff DATABASE|A [SCAN|B] [SCAN] [options]",

@@ -7,11 +7,13 @@ import { dateText } from "../term/date_text.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf, percentText, withCommas } from "../../core/quantities.ts";
 import type { Field, ServerRecord } from "../../core/record.ts";
+import type { Database } from "../../store/database/database.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { jsonText } from "../../sinks/json.ts";
 import {
   countObservations,
   historyOf,
+  type NumberedServer,
   type Observation,
   recentPeriods,
   type RecentUptime,
@@ -23,16 +25,17 @@ import {
   withDatabaseErrors,
 } from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
-import { fileChangeOf, findServer, namedLocation, openNamed } from "../../app/databases/mod.ts";
+import { fileChangeOf, namedLocation, openNamed } from "../../app/databases/mod.ts";
 import { EXIT } from "../../app/mod.ts";
 import { playersText, type PrintedColumn, tableLines } from "../../app/outputs/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
+import { findOneServer } from "../options/search.ts";
 import { showEvents } from "./history_events.ts";
 import { print, printLines, reportLine } from "../term/console.ts";
 
 /** Runs `history`; returns the exit code. */
 export async function runHistory(call: CommandCall): Promise<number> {
-  const { words: [word, server], options } = readCommandLine("history", call);
+  const { words: [word, ...words], options } = readCommandLine("history", call);
   const { limit, json, events, follow, after, uptime: asPeriods } = options;
   const option = follow ? "--follow" : "--after";
   if (!events && (follow || after !== undefined)) {
@@ -43,15 +46,15 @@ export async function runHistory(call: CommandCall): Promise<number> {
   }
   await using database = await openNamed(word, connectionEnvironment(reportLine));
   if (events) {
-    const { id } = server === undefined
+    const { id } = words.length === 0
       ? { id: undefined }
-      : await withDatabaseErrors("read", database, () => findServer(database, server));
+      : await withDatabaseErrors("read", database, () => namedServer(database, words));
     const fileChange = await fileChangeOf(namedLocation(word));
     return await showEvents(database, { server: id, limit, after, follow, fileChange, json });
   }
   if (asPeriods) {
     const periods = await withDatabaseErrors("read", database, async () => {
-      const { id, key } = await findServer(database, namedServer(server));
+      const { id, key } = await namedServer(database, words);
       return (await recentPeriods(database, id, database.now())).map((one) => periodRow(key, one));
     });
     if (json) { for (const row of periods) await print(jsonText(row)); }
@@ -59,7 +62,7 @@ export async function runHistory(call: CommandCall): Promise<number> {
     return EXIT.done;
   }
   const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {
-    const { id, key } = await findServer(database, namedServer(server));
+    const { id, key } = await namedServer(database, words);
     const seen = await historyOf(database, id, limit);
     const all = seen.length < limit ? seen.length : await countObservations(database, id);
     return { key, seen, all, uptime: await recentUptime(database, id, database.now()) };
@@ -110,9 +113,11 @@ function csvLines(rows: readonly PeriodRow[]): string[] {
   return [PERIODS_CSV.head, ...lines].map((line) => line.trimEnd());
 }
 
-function namedServer(word: string | undefined): string {
-  if (word !== undefined) return word;
-  throw new InputError("Cannot show a history: name a server, as HOST:PORT");
+async function namedServer(database: Database, words: readonly string[]): Promise<NumberedServer> {
+  if (words.length > 0) return await findOneServer(database, words, database.now());
+  throw new InputError(
+    "Cannot show a history: name a server, as HOST:PORT or by words that only one server has",
+  );
 }
 
 /** An observation, and whether the content changed since the one before. */

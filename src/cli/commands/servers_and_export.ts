@@ -6,7 +6,6 @@
 import { systemClock } from "../../net/clock.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf } from "../../core/quantities.ts";
-import { redactUrl } from "../../core/redact.ts";
 import type { Field } from "../../core/record.ts";
 import type { Sink } from "../../sinks/sink.ts";
 import type { WholeFile } from "../../sinks/whole_files.ts";
@@ -43,13 +42,8 @@ import {
   whileRead,
 } from "../../app/outputs/mod.ts";
 import { GEOIP_FIELDS } from "../../app/geoip/geoip_fields.ts";
-import {
-  type DashboardFilters,
-  filtersAt,
-  ParameterError,
-  readSearch,
-} from "../../web/queries/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
+import { readSearchWords, searchSelection } from "../options/search.ts";
 import { outputColumns, reportLine, writeRows } from "../term/console.ts";
 
 /**
@@ -94,7 +88,9 @@ async function show(
   options: ShowOptions,
 ): Promise<number> {
   const now = systemClock.wall();
-  const filters = withSearch(serverSelectionOf(options, now), search, now);
+  const chosen = serverSelectionOf(options, now);
+  const searched = readSearchWords(search, now);
+  checkTwice(chosen, searched);
   const geoip = await readGeoipFiles(options.geoip);
   const geoipOf = await readGeoipLookup(geoip.files);
   const others = new Map<string, number>();
@@ -106,6 +102,10 @@ async function show(
   const { after: name } = options;
   const reading = <T>(read: () => Promise<T>) => withDatabaseErrors("read", database, read);
   const after = name === undefined ? undefined : await reading(() => findServer(database, name));
+  const found = await reading(() =>
+    searchSelection(database, searched, added.hasGeoip ? geoipOf : undefined)
+  );
+  const filters = { ...chosen, ...found };
   const isTable = plans.some(({ format }) => format.name === "table");
   const grouped = options.isGrouped && isTable
     ? await reading(() => groupedSelection(database, filters, others))
@@ -175,39 +175,13 @@ async function groupedSelection(
   return { selection: { ...selection, hidden }, line };
 }
 
-/**
- * A selection of servers with the filters of the words of a search.
- *
- * @throws InputError for a word that cannot be used, or that an option is in conflict with.
- */
-function withSearch(
-  selection: ServerSelection,
-  words: readonly string[],
-  now: number,
-): ServerSelection {
-  const { country, operator, scan, saw, ...filters } = filtersAt(readWords(words), now);
-  if (scan !== undefined || saw !== undefined) {
-    throw new InputError("Cannot use scan: and saw: here: the command diff shows what scans saw");
-  }
-  if (country !== undefined || operator !== undefined) {
-    throw new InputError("Cannot use country: and operator: here: databases do not have them");
-  }
+/** @throws InputError for a filter of which both words and options have a value. */
+function checkTwice(selection: ServerSelection, filters: object): void {
   const twice = givenFilters<string>({ ...filters }, selection).map(({ name }) => name)[0];
-  if (twice === undefined) return { ...selection, ...filters };
+  if (twice === undefined) return;
   throw new InputError(
     `Cannot use words and an option for the filter "${twice}": omit one of them`,
   );
-}
-
-function readWords(words: readonly string[]): DashboardFilters {
-  try {
-    return readSearch(words.join(" "));
-  } catch (error) {
-    if (!(error instanceof ParameterError)) throw error;
-    const hasSecret = words.some((word) => redactUrl(word) !== word);
-    const message = hasSecret ? `Cannot use "${words.map(redactUrl).join(" ")}"` : error.message;
-    throw new InputError(`${message}: write ${error.wanted}`);
-  }
 }
 
 /** The columns of rows: with `--geoip`, country and operator after the others; with `--tag`, tags in the table. */

@@ -25,7 +25,9 @@ import {
   type ServerCondition,
 } from "./server_conditions.ts";
 import { hasPlayers } from "./players_filter.ts";
+import { hasName, isNamed } from "./named_filter.ts";
 import { listsParts, withParts } from "./listed_parts_filter.ts";
+import { hasUnknown, isUnknown } from "./unknown_filter.ts";
 import { hasVersion, isVersion, type VersionedServer } from "./version_filter.ts";
 
 /**
@@ -66,6 +68,8 @@ export interface ServerFilters {
   readonly plugins?: readonly string[];
   /** Parts of name, MOTD, map or software, case-insensitive: a server has all of them. */
   readonly text?: readonly string[];
+  /** Names, `HOST` or `HOST:PORT`, by which servers were requested, or which they publish: one of them. */
+  readonly named?: readonly string[];
   /** Only servers that changed later than this time, Unix milliseconds: new, other content, online, offline. */
   readonly since?: number;
   /** Only servers that count as offline, and whose last reply is older than this time, Unix milliseconds. */
@@ -75,14 +79,10 @@ export interface ServerFilters {
   /** Only servers whose last probe is older than this time, Unix milliseconds. */
   readonly stale?: number;
   /** Only servers of which these columns are unknown. */
-  readonly unknown?: readonly ("edition" | "software")[];
+  readonly unknown?: readonly ("edition" | "software" | "version" | "protocol")[];
   /** `true`: only servers that count as online; `false`: only those that count as offline. */
   readonly online?: boolean;
 }
-
-/** The columns for whose missing values there is a filter. */
-export const UNKNOWN_COLUMNS = ["edition", "software"] as const;
-export type UnknownColumn = typeof UNKNOWN_COLUMNS[number];
 
 /** A test of servers in memory, for a value of a filter. */
 export interface FilterTest<Value, Server> {
@@ -191,6 +191,7 @@ export const SERVER_FILTERS = {
         );
     },
   },
+  named: { sql: hasName, test: isNamed },
   down: {
     sql: (database, { down = 0 }) => ({
       table: "t",
@@ -210,15 +211,7 @@ export const SERVER_FILTERS = {
     (time: number) => (seenAt) => seenAt >= time,
   ),
   stale: filter("probed_at", isStale, (time: number) => (probedAt) => probedAt < time),
-  unknown: {
-    sql: (_, { unknown = [] }) => ({
-      table: "s",
-      sql: unknown.map((name) => `s.${name} is null`).join(" and ") || "true",
-      values: [],
-    }),
-    test: (wanted: readonly UnknownColumn[]) => (server: Pick<ListedRecord, UnknownColumn>) =>
-      wanted.every((name) => server[name] === null),
-  },
+  unknown: { sql: hasUnknown, test: isUnknown },
   since: filter("changed_at", isChangedSince, (time: number) => (changedAt) => changedAt > time),
   online: filter("online", hasState, (wanted: boolean) => (online) => online === wanted),
 } as const satisfies {

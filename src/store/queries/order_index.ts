@@ -39,7 +39,7 @@ export function whereClause(conditions: readonly Sql[]): Sql {
 /** The columns that conditions read, by table. */
 const COLUMNS = {
   s: "id, port, software, software_key, name, motd_plain, map, version_key, kind_key, flags, changed_at, " +
-    "edition, protocol_version, player_flags",
+    "edition, protocol_version, player_flags, hostname",
   t: "server, online, within_slots, players_online, latency_ms, probed_at, replied_at",
 } as const;
 

@@ -15,8 +15,8 @@ import { readFilters } from "../queries/filters.ts";
 import { SEARCH_WORDS } from "../queries/search_words.ts";
 import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
 import { filterTexts } from "./filter_texts.ts";
-import { acceptedUrl, serversUrl, toggled, urlOf } from "./links.ts";
-import { countText, shortCount } from "./quantities.ts";
+import { acceptedUrl, serversUrl, toggledFacet, urlOf } from "./links.ts";
+import { countText, percentText, shortCount } from "./quantities.ts";
 import { Bar } from "./server_cells.tsx";
 import { safeText } from "./texts.tsx";
 import type { ServerOrder } from "../../store/queries/orders.ts";
@@ -119,7 +119,8 @@ export function FacetList(
       {names.map((name) => (
         <Facet
           name={name}
-          values={facets.facets[name].filter(({ value }) => value !== null)}
+          values={facets.facets[name]}
+          total={facets.totals[name]}
           {...props}
         />
       ))}
@@ -128,21 +129,23 @@ export function FacetList(
 }
 
 function Facet(
-  { name, values, filters, sort, group }: FilterProps & {
+  { name, values, total, filters, sort, group }: FilterProps & {
     name: FacetName;
     values: readonly FacetValue[];
+    /** Number of servers: 100 % of a bar. */
+    total: number;
   },
 ) {
-  const chosen: readonly (string | number)[] = filters[name] ?? [];
-  if (values.length === 0) return null;
-  const most = Math.max(...values.map(({ servers }) => servers));
+  const isUnknown = filters.unknown?.some((one) => one === name) ?? false;
+  const chosen: readonly (string | number | null)[] = isUnknown ? [null] : filters[name] ?? [];
+  if (values.every(({ value }) => value === null) && !isUnknown) return null;
   const items = values.map((one) => (
     <FacetItem
       one={one}
-      share={one.servers / most}
-      isChosen={chosen.includes(one.value!)}
-      url={isAccepted(name, one.value!)
-        ? acceptedUrl(serversUrl(toggled(filters, name, one.value!), { sort, group }))
+      share={total > 0 ? one.servers / total : 0}
+      isChosen={chosen.includes(one.value)}
+      url={isAccepted(name, one.value)
+        ? acceptedUrl(serversUrl(toggledFacet(filters, name, one.value), { sort, group }))
         : undefined}
     />
   ));
@@ -164,7 +167,8 @@ function Facet(
 }
 
 /** Whether a URL may have a value of a filter. Other programs may have written any flag. */
-function isAccepted(name: FacetName, value: string | number): boolean {
+function isAccepted(name: FacetName, value: string | number | null): boolean {
+  if (value === null) return true;
   return DASHBOARD_FILTERS[name].parameter.read(String(value)) !== undefined;
 }
 
@@ -181,10 +185,12 @@ function FacetItem(
       <a
         href={url}
         aria-current={isChosen ? "true" : undefined}
-        title={isChosen ? "Remove this filter" : undefined}
+        title={isChosen ? "Remove this filter" : `${percentText(share)} of the servers`}
       >
         <span>
-          <bdi>{safeText(one.label ?? String(one.value), 40)}</bdi>
+          {one.value === null
+            ? <span class="none">unknown</span>
+            : <bdi>{safeText(one.label ?? String(one.value), 40)}</bdi>}
         </span>
         <small>{shortCount(one.servers)}</small>
         <Bar share={share} />

@@ -21,6 +21,7 @@ const TEXTS: Readonly<Record<keyof DashboardFilters, (value: string) => string>>
   network: (value) => value,
   flag: (value) => `flag ${value}`,
   tag: (value) => `tag ${value}`,
+  named: (value) => `named ${value}`,
   country: (value) => `in ${value}`,
   operator: (value) => `AS${value}`,
   minPlayers: (value) => value === "1" ? "with players" : `${countText(value)} players or more`,

@@ -6,6 +6,7 @@
 import type { DashboardFilters, ServersQuery } from "../queries/dashboard_data.ts";
 import type { MemberKind } from "../../store/mod.ts";
 import { serversCursor } from "../queries/cursors.ts";
+import type { FacetName } from "../queries/schemas.ts";
 import { filterQuery } from "../queries/filters.ts";
 
 /** Names of the filters with a list of values. */
@@ -75,6 +76,17 @@ export function toggled(
   const before: readonly (string | number)[] = filters[name] ?? [];
   const after = before.includes(value) ? before.filter((one) => one !== value) : [...before, value];
   return { ...filters, [name]: after.length === 0 ? undefined : after };
+}
+
+/** Filters with a value of a facet added, or removed if they have it; null: with unknown values only. */
+export function toggledFacet(
+  filters: DashboardFilters,
+  name: FacetName,
+  value: string | number | null,
+): DashboardFilters {
+  if (value === null) return toggled({ ...filters, [name]: undefined }, "unknown", name);
+  const known = filters.unknown?.filter((one) => one !== name) ?? [];
+  return toggled({ ...filters, unknown: known.length === 0 ? undefined : known }, name, value);
 }
 
 /** Maximum length of the query of a URL. The server refuses longer ones. */

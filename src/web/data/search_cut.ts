@@ -1,5 +1,5 @@
 /**
- * Finds in the database what the server index lacks: whole texts of servers, tags, names of mods and
+ * Finds in the database what the server index lacks: whole texts of servers, tags, names, mods and
  * plugins, and what scans saw.
  *
  * @module
@@ -38,19 +38,24 @@ export async function searchDatabase(
 ): Promise<void> {
   await findSeen(database, serverIndex, filters);
   await searchCut(database, serverIndex, filters);
-  await findTagged(database, serverIndex, filters);
+  await findWhole(database, serverIndex, filters);
   await findListing(database, serverIndex, filters);
 }
 
-async function findTagged(
+/** Finds the servers with tags or names, of which the server index has nothing. */
+async function findWhole(
   database: Database,
   serverIndex: CachedServerIndex | undefined,
-  { tag }: DashboardFilters,
+  filters: DashboardFilters,
 ): Promise<void> {
-  if (serverIndex === undefined || tag === undefined) return;
-  const [{ ids }] = await conditionsOf(database, { tag });
-  const rows = await database.rows(`${ids!.sql} order by 1`, ids!.values);
-  serverIndex.addFound("tag", { tag }, rows.map(({ id }) => Number(id)));
+  if (serverIndex === undefined) return;
+  for (const name of ["tag", "named"] as const) {
+    const { [name]: wanted } = filters;
+    if (wanted === undefined) continue;
+    const [{ ids }] = await conditionsOf(database, { [name]: wanted });
+    const rows = await database.rows(`${ids!.sql} order by 1`, ids!.values);
+    serverIndex.addFound(name, filters, rows.map(({ id }) => Number(id)));
+  }
 }
 
 /** Finds the names of mods and plugins among the servers that list any. */

@@ -13,6 +13,7 @@ import {
   pageOf,
   type PageSteps,
   readPosition,
+  type ServerFilters,
   type ServerGroups,
   startAt,
 } from "../../store/mod.ts";
@@ -27,7 +28,8 @@ import {
 import type { ListedServer } from "../queries/schemas.ts";
 import { COUNTING, searchDatabase } from "./search_cut.ts";
 import { listedServers } from "./listed_servers.ts";
-import { DASHBOARD_FILTERS, testOfRows } from "../queries/dashboard_filters.ts";
+import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
+import { testOfRows } from "../queries/row_filters.ts";
 
 /** Without a server index, rows are read in this number, at most this many times. */
 const ROWS = 500;
@@ -132,6 +134,6 @@ function without(
 /** The filters of columns that the index of a sort order has. */
 function indexedFilters(
   { online, minPlayers, maxPlayers, since, network }: DashboardFilters,
-): DashboardFilters {
+): ServerFilters {
   return { online, minPlayers, maxPlayers, since, network };
 }

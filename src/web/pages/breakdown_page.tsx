@@ -6,7 +6,6 @@
  */
 import { Chart } from "../charts/chart.tsx";
 import { valueTrends } from "../charts/trend_charts.tsx";
-import { UNKNOWN_COLUMNS } from "../../store/mod.ts";
 import type {
   DashboardFilters,
   Facets,
@@ -16,7 +15,7 @@ import type {
 } from "../queries/dashboard_data.ts";
 import type { FacetName } from "../queries/schemas.ts";
 import { FACET_TITLES, FilterChips } from "../components/facet_list.tsx";
-import { acceptedUrl, serversUrl } from "../components/links.ts";
+import { acceptedUrl, serversUrl, toggledFacet } from "../components/links.ts";
 import { Bars, shownBars } from "../components/bars.tsx";
 import { countText } from "../components/quantities.ts";
 import { Card, Empty, PageHead, Tabs } from "../components/blocks.tsx";
@@ -78,7 +77,7 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
                 <Bars
                   name={name}
                   values={facets.facets[name]}
-                  servers={facets.servers}
+                  servers={facets.totals[name]}
                   linkOf={(value) => linkOf(context.filters, name, value)}
                 />
               ))}
@@ -89,11 +88,11 @@ export function breakdownPage(data: BreakdownPageData, context: PageContext): st
   });
 }
 
-/** The servers with a value; undefined: no URL can have it, or there is no filter for unknown ones. */
+/** The servers with a value; undefined: no URL can have it. */
 function linkOf(filters: DashboardFilters, name: FacetName, value: string | number | null) {
-  if (value !== null) return acceptedUrl(serversUrl({ ...filters, [name]: [value] }));
-  const column = UNKNOWN_COLUMNS.find((one) => one === name);
-  return column && acceptedUrl(serversUrl({ ...filters, unknown: [column] }));
+  const unknown = filters.unknown?.filter((one) => one !== name);
+  const others = { ...filters, [name]: undefined, unknown };
+  return acceptedUrl(serversUrl(toggledFacet(others, name, value)));
 }
 
 function trendUrl(by: string, days: number): string {

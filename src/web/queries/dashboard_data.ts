@@ -20,6 +20,7 @@ import type {
   ServerFilters,
   StoredEvent,
   StoredScan,
+  UnknownColumn,
 } from "../../store/mod.ts";
 import type { ServerOrder } from "../../store/queries/orders.ts";
 import type { AnswerOf, FacetName, ListedServer, MapLayer } from "./schemas.ts";
@@ -28,7 +29,9 @@ import type { AnswerOf, FacetName, ListedServer, MapLayer } from "./schemas.ts";
  * Filters of servers: those of the database, and those of country and operator. In the filters of a URL, a
  * time below 0 is an age: that long before now.
  */
-export interface DashboardFilters extends ServerFilters {
+export interface DashboardFilters extends Omit<ServerFilters, "unknown"> {
+  /** Only servers of which all of these are unknown. */
+  readonly unknown?: readonly (UnknownColumn | "country" | "operator")[];
   /** Two-letter country codes, of the databases of `--geoip`. */
   readonly country?: readonly string[];
   /** Numbers of autonomous systems, of the databases of `--geoip`. */

@@ -4,25 +4,21 @@
  *
  * @module
  */
+import { parseAddress } from "../../core/address.ts";
 import { formed, oneOf, TRUE_OR_FALSE, wholeNumber } from "../../core/checked_values.ts";
-import type { GeoipValues } from "../../app/geoip/mod.ts";
 import {
   type ColumnTest as CellTest,
-  columnTest,
-  type FilterTest,
   foldCase,
   isInNetworks,
   isVersion,
-  type ListedRecord,
   MEMBER_KINDS,
   NONE_LISTED,
   parseNetwork,
+  parseServerName,
   type SearchedList,
   SERVER_FILTERS,
   SOME_LISTED,
   storableUuid,
-  testOf,
-  UNKNOWN_COLUMNS,
 } from "../../store/mod.ts";
 import { documentedFlags } from "../../protocols/documented_flags.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
@@ -44,6 +40,7 @@ import {
 } from "../server_index/server_index.ts";
 import { canonicalNetwork } from "./networks.ts";
 import type { DashboardFilters } from "./dashboard_data.ts";
+import { GEOIP_FILTERS, UNKNOWN_NAMES } from "./row_filters.ts";
 
 const MINUTE_MS = 60_000;
 /** All flags that a server may have. */
@@ -62,6 +59,8 @@ export interface FoundIds {
   readonly text: readonly number[];
   /** The servers with the tags. The server index has no tags, because a tag changes no server. */
   readonly tag: readonly number[];
+  /** The servers with the names. */
+  readonly named: readonly number[];
   /** The servers with names of mods and plugins, which the server index does not have. */
   readonly mods: readonly number[];
   readonly plugins: readonly number[];
@@ -86,37 +85,6 @@ interface DashboardFilter<Value> {
   /** The parameter of URLs. Its name is that of the filter in snake case. */
   readonly parameter: Parameter<Value>;
   readonly columns: ColumnTest<Value>;
-}
-
-/** The filters of country and operator, of which databases have no columns. */
-const GEOIP_FILTERS = {
-  country: columnTest(
-    "country",
-    (wanted: readonly string[]) => (country: string | null) =>
-      country !== null && wanted.includes(country),
-  ),
-  operator: columnTest(
-    "asn",
-    (wanted: readonly number[]) => (asn: number | null) => asn !== null && wanted.includes(asn),
-  ),
-};
-
-/** What a scan saw is in no row: only {@linkcode FoundIds} has it. */
-const ANY = { test: () => () => true };
-
-/** The tests of rows. */
-const TESTS: {
-  readonly [Name in keyof DashboardFilters]-?: FilterTest<
-    NonNullable<DashboardFilters[Name]>,
-    ListedRecord & GeoipValues
-  >;
-} = { ...SERVER_FILTERS, ...GEOIP_FILTERS, scan: ANY, saw: ANY };
-
-/** A test of whether servers match all filters. */
-export function testOfRows(
-  filters: DashboardFilters,
-): (server: ListedRecord & GeoipValues) => boolean {
-  return testOf(TESTS, filters);
 }
 
 /** All filters, in the order of parameters in URLs. */
@@ -202,12 +170,13 @@ export const DASHBOARD_FILTERS: {
     parameter: several("Only servers with this flag.", oneOf(FLAGS)),
     columns: inDictionary("flags", SERVER_FILTERS.flag, asList),
   },
-  tag: {
-    parameter: several("Only servers with this tag.", TEXT),
-    columns: (serverIndex, _, { tag }) => {
-      const found = markedSlots(serverIndex, tag);
-      return (slot) => found[slot] === 1;
-    },
+  tag: { parameter: several("Only servers with this tag.", TEXT), columns: foundFor("tag") },
+  named: {
+    parameter: several(
+      "Only servers that were requested by this name, or publish it, such as play.example.org:25565.",
+      formed("a name, or a name and a port such as play.example.org:25565", serverName),
+    ),
+    columns: foundFor("named"),
   },
   country: {
     parameter: several(
@@ -292,10 +261,16 @@ export const DASHBOARD_FILTERS: {
   unknown: {
     parameter: several(
       "Only servers of which this is unknown; all of several.",
-      oneOf([...UNKNOWN_COLUMNS]),
+      oneOf(UNKNOWN_NAMES),
     ),
-    columns: ({ columns, dictionaries }, wanted) => (slot) =>
-      wanted.every((name) => dictionaries[name].textOf(columns[name][slot]) === null),
+    columns: ({ columns, dictionaries }, wanted) => {
+      const tests = wanted.map((name) => {
+        const dictionary = name === "protocol" ? "protocols" : name;
+        const known = dictionaries[dictionary].codesWith((text) => !isUnknownText(name, text));
+        return (slot: number) => known[columns[dictionary][slot]] !== 1;
+      });
+      return (slot) => tests.every((isUnknown) => isUnknown(slot));
+    },
   },
   since: {
     parameter: parameter(
@@ -309,7 +284,7 @@ export const DASHBOARD_FILTERS: {
       "Only servers that the scan with this identity found, or saw as the parameter saw names.",
       formed("the identity of a scan, a UUID", (text) => storableUuid(text) ?? undefined),
     ),
-    columns: ofScan,
+    columns: foundFor("scan"),
   },
   saw: {
     parameter: parameter(
@@ -317,7 +292,7 @@ export const DASHBOARD_FILTERS: {
         "before had a reply). Default of scan: the last one that ended.",
       oneOf(MEMBER_KINDS),
     ),
-    columns: ofScan,
+    columns: foundFor("scan"),
   },
 };
 
@@ -344,13 +319,27 @@ function asText(text: string): string {
   return text;
 }
 
+function isUnknownText(name: string, text: string): boolean {
+  if (name === "version") return versionedServer(text).version === "";
+  return name === "protocol" && asList(text).length === 0;
+}
+
 function asList(json: string): readonly string[] {
   return readTexts(json) ?? [];
 }
 
-function ofScan(serverIndex: ServerIndexReader, _: unknown, { scan }: FoundIds) {
-  const found = markedSlots(serverIndex, scan);
-  return (slot: number) => found[slot] === 1;
+/** A name as databases have it; `undefined`: no name. Addresses have the filter of networks. */
+function serverName(text: string): string | undefined {
+  const named = parseServerName(text);
+  return named === undefined || parseAddress(named.host) !== undefined ? undefined : named.key;
+}
+
+/** Tests for the servers that the database found. */
+function foundFor(name: keyof FoundIds): ColumnTest<unknown> {
+  return (serverIndex, _, { [name]: ids }) => {
+    const found = markedSlots(serverIndex, ids);
+    return (slot) => found[slot] === 1;
+  };
 }
 
 /** Marks the slots of servers: 1. */

@@ -293,6 +293,12 @@ export const ANSWERS = {
     facets: object(
       Object.fromEntries(FACETS.map((name) => [name, list(FACET_VALUE)])),
     ) as Schema<Record<FacetName, readonly ValueOf<typeof FACET_VALUE>[]>>,
+    totals: described(
+      object(Object.fromEntries(FACETS.map((name) => [name, COUNT]))) as Schema<
+        Record<FacetName, number>
+      >,
+      "for each facet, the servers among which its values are counted: those that all other filters match",
+    ),
   }),
   map: answer({
     ...{ network: TEXT, layer: word(MAP_LAYERS), servers: COUNT },

@@ -37,6 +37,8 @@ const LISTS = [
   "operator",
   "flag",
   "network",
+  "named",
+  "unknown",
 ];
 
 /** The names of filters in a search, and an example of each with its meaning. */
@@ -52,13 +54,20 @@ export const SEARCH_WORDS = {
   since: ["since:24h", "changed in this time"],
   replied: ["replied:24h", "replied in this time"],
   stale: ["stale:7d", "not probed for this long"],
-  unknown: ["unknown:software", "of unknown software; also edition"],
+  unknown: [
+    "unknown:software",
+    "of unknown software; also edition, version, protocol, country, operator",
+  ],
   net: ["net:192.0.2.0/24", "an address or a network; net: can be omitted"],
   port: ["port:25565", "a port; 192.0.2.1:25565 is one server"],
   protocol: ["protocol:query", "replied in this protocol"],
   country: ["country:DE", "needs --geoip"],
   operator: ["operator:64500", "an autonomous system; needs --geoip"],
   flag: ["flag:cutShort", "a flag of the last reply"],
+  named: [
+    "named:play.example.org",
+    "requested by this name, or has it; named: can be omitted before a port",
+  ],
   tag: ["tag:eu", "a tag"],
   confidence: ["confidence:A", "how the software is known: A, B or C"],
   aliases: ["aliases:no", "one row per server"],
@@ -183,9 +192,10 @@ function placeOf(word: string): readonly Pair[] | undefined {
   const [, v4, v6, name, port] =
     /^(?:((?:\d+\.){3}\d+)|\[([\da-f:.]+)\]|([\w-]+(?:\.[\w-]+)+))(?::(\d+))?$/i.exec(word) ?? [];
   const address = v4 ?? v6;
-  const ports: readonly Pair[] = port === undefined ? [] : [["port", port]];
-  if (address !== undefined) return [["network", address], ...ports];
-  return name === undefined || port === undefined ? undefined : [["text", name], ...ports];
+  if (address === undefined) {
+    return name === undefined || port === undefined ? undefined : [["named", word]];
+  }
+  return [["network", address], ...port === undefined ? [] : [["port", port] as const]];
 }
 
 /** The bounds of `players:`. */
@@ -241,7 +251,7 @@ export function searchOf(filters: DashboardFilters): string {
     if (name === "online") return [`online:${value === "true" ? "yes" : "no"}`];
     if (name === "no_aliases") return value === "true" ? ["aliases:no"] : [];
     if (name === "text") return [plainly(value, ["text", value]) ?? quoted(value)];
-    if (name === "network") return [value];
+    if (name === "network" || name === "named" && placeOf(value) !== undefined) return [value];
     return [`${name}:${plainly(value) ?? quoted(value)}`];
   });
   return words.join(" ");

@@ -6,7 +6,12 @@
 import { parseHost } from "../../core/address.ts";
 import type { GeoipLookup, GeoipValues } from "../../app/geoip/mod.ts";
 import type { StoredRecord } from "../../store/mod.ts";
-import { FacetCounts, isGeoipFacet, type NamedValue } from "../server_index/facets.ts";
+import {
+  FacetCounts,
+  isGeoipFacet,
+  listedValues,
+  type NamedValue,
+} from "../server_index/facets.ts";
 import { smallestSquare } from "../server_index/map_cells.ts";
 import type { Facets, FacetValue, MapCells } from "../queries/dashboard_data.ts";
 import { type FacetName, FACETS } from "../queries/schemas.ts";
@@ -78,6 +83,9 @@ export class ReportCollector {
     return {
       facets: {
         ...this.#totals,
+        totals: Object.fromEntries(
+          FACETS.map((name) => [name, this.#totals.servers]),
+        ) as Record<FacetName, number>,
         facets: Object.fromEntries(
           this.#facets.map(([name, sums]) => [
             name,
@@ -113,9 +121,9 @@ function valuesOf(name: FacetName, server: StoredRecord & GeoipValues): readonly
   const { asn, operator } = server;
   switch (name) {
     case "protocol":
-      return [...new Set(server.protocols)].map((value) => ({ value }));
+      return listedValues(name, server.protocols);
     case "flag":
-      return [...new Set(server.flags)].map((value) => ({ value }));
+      return listedValues(name, server.flags);
     case "port":
       return [{ value: server.port }];
     case "operator":

@@ -191,6 +191,7 @@ export class CachedServerIndex {
       const found = {
         text: foundFor("text"),
         tag: foundFor("tag"),
+        named: foundFor("named"),
         mods: foundFor("mods"),
         plugins: foundFor("plugins"),
         scan: foundFor("scan"),

@@ -78,18 +78,25 @@ export class FacetCounts {
 
 export const isGeoipFacet = (name: FacetName) => name === "country" || name === "operator";
 
+/** The values of a server for a facet of lists. The protocols of a server that never replied are unknown. */
+export function listedValues(name: "protocol" | "flag", list: readonly string[]): NamedValue[] {
+  if (name === "protocol" && list.length === 0) return [{ value: null }];
+  return [...new Set(list)].map((value) => ({ value }));
+}
+
 /** Counts the servers that filters match, and the values of each facet. */
 export function countFacets(serverIndex: ServerIndexReader, matches: Matches): Facets {
-  return {
-    ...countMatches(serverIndex, matches),
-    facets: Object.fromEntries(
-      FACETS.map((name) => [name, countFacet(serverIndex, matches, name)]),
-    ) as Record<FacetName, FacetValue[]>,
-  };
+  const counts = FACETS.map((name) => [name, countFacet(serverIndex, matches, name)] as const);
+  const of = <Name extends "values" | "total">(part: Name) =>
+    Object.fromEntries(counts.map(([name, one]) => [name, one[part]])) as Record<
+      FacetName,
+      CountedFacet[Name]
+    >;
+  return { ...countMatches(serverIndex, matches), facets: of("values"), totals: of("total") };
 }
 
 /** The numbers of servers that filters match. */
-export type MatchCounts = Omit<Facets, "facets">;
+export type MatchCounts = Omit<Facets, "facets" | "totals">;
 
 export function countMatches(
   serverIndex: ServerIndexReader,
@@ -109,26 +116,27 @@ export function countMatches(
   return { servers, online, players };
 }
 
+interface CountedFacet {
+  readonly values: FacetValue[];
+  /** Number of servers whose values are counted. */
+  readonly total: number;
+}
+
 /** Counts the values of a facet among the servers that all filters but its own match. */
 function countFacet(
   serverIndex: ServerIndexReader,
   matches: Matches,
   name: FacetName,
-): FacetValue[] {
+): CountedFacet {
   const { columns, dictionaries } = serverIndex;
-  if (name === "port") {
-    return valuesOf(
-      serverIndex,
-      name,
-      countCodes(serverIndex, matches, columns.port, 65_536, FAILED.port),
-    );
-  }
-  const dictionary = FACET_DICTIONARY[name];
-  const { size } = dictionaries[dictionary];
+  const column = name === "port" ? "port" : FACET_DICTIONARY[name];
+  const size = column === "port" ? 65_536 : dictionaries[column].size;
+  const counts = countCodes(serverIndex, matches, columns[column], size, FAILED[name]);
+  // Each server has one number, also if that is of several values.
+  const total = counts.servers.reduce((sum, servers) => sum + servers, 0);
   // Without --geoip, no country is known.
-  if (isGeoipFacet(name) && size === 1) return [];
-  const counts = countCodes(serverIndex, matches, columns[dictionary], size, FAILED[name]);
-  return valuesOf(serverIndex, name, counts);
+  const values = isGeoipFacet(name) && size === 1 ? [] : valuesOf(serverIndex, name, counts);
+  return { values, total };
 }
 
 /**
@@ -204,9 +212,7 @@ function namedValues(
 ): NamedValue[] {
   if (name === "port") return [{ value: code }];
   const text = serverIndex.dictionaries[FACET_DICTIONARY[name]].textOf(code);
-  if (name === "protocol" || name === "flag") {
-    return [...new Set(readTexts(text))].map((value) => ({ value }));
-  }
+  if (name === "protocol" || name === "flag") return listedValues(name, readTexts(text) ?? []);
   if (name === "version" && text !== null) {
     return [{ value: versionedServer(text).version || null }];
   }

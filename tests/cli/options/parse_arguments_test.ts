@@ -89,7 +89,6 @@ Deno.test("arguments that a command does not have are refused", async () => {
     ["schema foo", 'Cannot use "foo": schema takes no arguments'],
     ["completions", "Cannot print completions: name a shell, one of bash, zsh, fish"],
     ["completions bash zsh", 'Cannot use "zsh": too many arguments for completions'],
-    ["history a.db 127.0.0.1 c", 'Cannot use "c": too many arguments for history'],
     ["prune a.db b.db", 'Cannot use "b.db": too many arguments for prune'],
     ["lan 10.0.0.0/24", 'Cannot use "10.0.0.0/24": lan takes no targets'],
     ["fleet 5", 'Cannot use "5": write --servers 5'],

@@ -1,5 +1,6 @@
 /**
- * Covers src/store/queries/filters.ts, src/store/queries/players_filter.ts and
+ * Covers src/store/queries/filters.ts, src/store/queries/players_filter.ts,
+ * src/store/queries/unknown_filter.ts, src/store/queries/named_filter.ts and
  * src/store/queries/server_conditions.ts: filters are compared with predicates of records.
  */
 import { assert, assertEquals } from "@std/assert";
@@ -7,6 +8,7 @@ import type { ServerRecord } from "../../../src/core/record.ts";
 import { parseAddress } from "../../../src/core/address.ts";
 import type { ServerFilters } from "../../../src/store/queries/filters.ts";
 import { countServers, selectServers } from "../../../src/store/server_queries.ts";
+import type { UnknownColumn } from "../../../src/store/queries/unknown_filter.ts";
 import { addTags } from "../../../src/store/rows/server_tags.ts";
 import { Store } from "../../../src/store/store.ts";
 import { parseTarget, type RangeTarget } from "../../../src/targets/parse.ts";
@@ -68,7 +70,16 @@ const MATCHES: Predicates = {
   down: (value, { online, record: { seen_at: at } }) => !online && at < value,
   replied: (value, { record: { seen_at: at } }) => at >= value,
   stale: (value, { record: { seen_at: at } }) => at < value,
-  unknown: (value, { record }) => value.every((name) => record[name] === null),
+  unknown: (value, { record }) =>
+    value.every((name) =>
+      name === "protocol" ? record.protocols.length === 0 : (record[name] ?? "") === ""
+    ),
+  named: (value, { record: { requested_as, name, port } }) =>
+    value.some((wanted) => {
+      const [text, wantedPort] = wanted.split(":");
+      const isName = requested_as?.split(" ")[0] === text || name?.toLowerCase() === text;
+      return isName && (wantedPort === undefined || port === Number(wantedPort));
+    }),
   since: (value, { record: { seen_at: at } }) => at > value,
 };
 
@@ -103,11 +114,16 @@ function randomServers(random: (limit: number) => number): Stored[] {
       host: random(4) === 0 ? `2001:db8::${i.toString(16)}` : `10.0.${random(3)}.${i}`,
       software: one("Paper", "Purpur", "PocketMine-MP 5.1", null),
       edition: one("java", "bedrock", "java|bedrock", null),
-      protocols: one(["slp"], ["slp", "query"], ["raknet"], ["sqp|raknet"]),
+      protocols: one(["slp"], ["slp", "query"], ["raknet"], ["sqp|raknet"], []),
       software_confidence: one("A", "B", "|", null),
       alias_of: one(null, null, "10.0.0.1:1"),
-      version: one("1.2", "1.21", "1.21.4", "1.210", null),
-      name: one("Skyblock", "Zebra", null),
+      version: one("1.2", "1.21", "1.21.4", "1.210", "", null),
+      name: one("Skyblock", "Zebra", "Host.example", null),
+      requested_as: i % 20 === 0
+        ? `host${i}.example`
+        : i % 7 === 0
+        ? `srv${i}.example SRV host.example:25565`
+        : null,
       map: one("sky", "world", null),
       flags: FLAGS.slice(0, 3).filter(() => random(4) === 0).sort(),
       players_online: one(null, 0, random(100)),
@@ -140,7 +156,18 @@ function randomFilters(random: (limit: number) => number): ServerFilters {
     down: 1000 + random(50),
     replied: 1000 + random(50),
     stale: 1000 + random(50),
-    unknown: some(["edition", "software"] as const),
+    unknown: one(
+      ...(["edition", "software", "version", "protocol"] as const).map((name) => [name]),
+      ["edition", "version"],
+    ) as UnknownColumn[],
+    named: some([
+      "host0.example",
+      "host20.example:25565",
+      "host40.example",
+      "host.example",
+      "srv7.example",
+      "zebra:1",
+    ]),
     since: 1000 + random(50),
     tag: some(["port 19132", "port 2", "sky", "absent"]),
   };
@@ -157,18 +184,16 @@ onEngines("random filters select the servers that fulfil their predicates", asyn
   const servers = randomServers(random);
   await new Store(database, () => Promise.resolve()).write(servers.map(({ record }) => record));
   await database.run("update servers set changed_at = first_seen");
-  const offline = servers.flatMap(({ online, record: { host, port } }) =>
-    online ? [] : [host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`]
-  );
-  for (const key of offline) {
-    await database.run(
-      "update server_state set online = false where server = (select id from servers where key = ?)",
-      [key],
-    );
-  }
   const host = database.engine === "postgres" ? "host(address)" : "address";
   const ids = await database.rows(`select id, ${host} as host, port from servers`);
   const idOf = new Map(ids.map(({ id, host, port }) => [`${host} ${port}`, Number(id)]));
+  for (const { online, record: { host, port } } of servers) {
+    if (online) continue;
+    await database.run(
+      "update server_state set online = false where server = ?",
+      [idOf.get(`${host} ${port}`)!],
+    );
+  }
   await database.transaction(() =>
     addTags(
       database,

@@ -209,13 +209,15 @@ onEngines("an empty database has empty pages, and nothing to count", async (data
 /** Compares the counts of all filters with those of rows in memory. */
 async function compareCounts(data: DashboardData, servers: readonly ListedServer[]): Promise<void> {
   for (const filters of ALL_FILTERS) {
-    const { facets, ...all } = await data.facets(filters);
+    const { facets, totals, ...all } = await data.facets(filters);
     const found = servers.filter((one) => matches(one, filters));
     const online = found.filter((one) => one.online);
     const players = online.reduce((sum, one) => sum + (one.players_online ?? 0), 0);
     const message = Deno.inspect(filters);
     assertEquals(all, { servers: found.length, online: online.length, players }, message);
     for (const name of FACETS) {
+      const others = servers.filter((one) => matches(one, { ...filters, [name]: undefined }));
+      assertEquals(totals[name], others.length, `total of ${name}: ${message}`);
       const values = facets[name].map(({ label: _, ...value }) => value);
       const expected = expectedFacet(servers, filters, name).slice(0, 30);
       assertEquals(values, expected, `${name}: ${message}`);

@@ -1,6 +1,6 @@
 /**
- * Covers src/store/queries/filters.ts, src/web/queries/dashboard_filters.ts and
- * src/web/server_index/match.ts: the tests of a filter in SQL, on rows and on columns select the
+ * Covers src/store/queries/filters.ts, src/web/queries/dashboard_filters.ts,
+ * src/web/queries/row_filters.ts and src/web/server_index/match.ts: the tests of a filter in SQL, on rows and on columns select the
  * same servers.
  */
 import { assert, assertEquals } from "@std/assert";
@@ -8,14 +8,20 @@ import { formatAddress } from "../../../src/core/address.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
-import { conditionsOf } from "../../../src/store/queries/filters.ts";
+import { conditionsOf, type ServerFilters } from "../../../src/store/queries/filters.ts";
 import { whereClause } from "../../../src/store/queries/order_index.ts";
 import { createTables } from "../../../src/store/schema/create_tables.ts";
 import { createTextIndex } from "../../../src/store/schema/text_index.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { DashboardFilters } from "../../../src/web/queries/dashboard_data.ts";
 import type { ListedServer } from "../../../src/web/queries/schemas.ts";
-import { DASHBOARD_FILTERS, testOfRows } from "../../../src/web/queries/dashboard_filters.ts";
+import { DASHBOARD_FILTERS } from "../../../src/web/queries/dashboard_filters.ts";
+import {
+  dividedUnknown,
+  testOfPlaces,
+  testOfRows,
+  UNKNOWN_NAMES,
+} from "../../../src/web/queries/row_filters.ts";
 import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
 import { CachedGroups } from "../../../src/store/groups/cached_groups.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
@@ -41,9 +47,9 @@ const RUNS = [
 const ROUNDS = 2;
 
 type Name = keyof DashboardFilters;
-/** What scans saw is in no row; unknown columns have tests of their own. */
+/** What scans saw is in no row. */
 const NAMES = (Object.keys(DASHBOARD_FILTERS) as Name[])
-  .filter((name) => !["scan", "saw", "unknown"].includes(name));
+  .filter((name) => !["scan", "saw"].includes(name));
 
 /** Whole numbers below a limit: a linear congruential generator. */
 class Random {
@@ -114,6 +120,7 @@ const RANGES = ["1.2", "1.20", "1.2..1.20", ">=1.20", "<1.2", ">1.2.1", "..1.9",
 const NUMBERS = [47, 763, 769, 1_073_742_166, 2193, 999_999, null];
 const MODS = ["create", "Create_addon", "a%b", "jei", "ÄÖ"];
 const FLAGS = ["cutShort", "countClamped", "formatted", ...TEXTS.filter((text) => text !== "")];
+const HOSTNAMES = ["play.example", "PLAY.example:25565", "a.example", "a.example:80"];
 const TAGS = ["eu", "Eu", 'a "b"'];
 const PORTS = [1, 2, 80, 19132, 25565, 65_535];
 const PLAYERS = [null, 0, 1, 5, 41, 2 ** 31 - 1];
@@ -137,10 +144,18 @@ function modded(names: readonly string[]) {
 
 function randomServer(i: number, random: Random): ServerRecord {
   const text = () => random.one([null, ...TEXTS, `${random.one(TEXTS)}${random.one(TEXTS)}`]);
-  return record(random.one(PORTS), {
+  const port = random.one(PORTS);
+  return record(port, {
     host: hostOf(i),
+    requested_as: random.one([
+      null,
+      null,
+      "play.example",
+      "Play.Example",
+      `a.example SRV x.example:${port}`,
+    ]),
     edition: random.one([null, ...EDITIONS]),
-    protocols: random.some(PROTOCOLS),
+    protocols: random.one([[], random.some(PROTOCOLS), random.some(PROTOCOLS)]),
     software: text(),
     software_confidence: random.one(["A", "B", "C", null]),
     version: random.one([null, ...VERSIONS, ...TEXTS]),
@@ -170,7 +185,7 @@ function randomValue(name: Name, random: Random): unknown {
   const part = () => random.one(CASES)(random.one(TEXTS)) || "i";
   const bound = (values: readonly (number | null)[]) =>
     Math.min(Math.max(0, (random.one(values) ?? 0) + random.below(3) - 1), 2 ** 31 - 1);
-  const values: Record<Exclude<Name, "scan" | "saw" | "unknown">, () => unknown> = {
+  const values: Record<Exclude<Name, "scan" | "saw">, () => unknown> = {
     text: () => random.below(3) === 0 ? [part(), part()] : [part()],
     software: () => [part(), ...random.some(["paper", "k", "absent"])],
     online: () => random.below(2) === 0,
@@ -190,6 +205,9 @@ function randomValue(name: Name, random: Random): unknown {
         .concat("2001:db8::/64", "::", "255.255.255.255", "255.255.255.254/31", "::ffff:10.0.0.1")),
     flag: () => random.some([...FLAGS, "absent"]),
     tag: () => random.some([...TAGS, "absent"]),
+    named: () =>
+      random.some([...HOSTNAMES.map((name) => name.toLowerCase()), "papermc", "b\u0130"]),
+    unknown: () => [random.one(UNKNOWN_NAMES), ...random.below(3) === 0 ? ["version"] : []],
     country: () => random.some(["DE", "FR", "XX"]),
     operator: () => random.some([64500, 64501, 1]),
     minPlayers: () => bound(PLAYERS),
@@ -244,7 +262,7 @@ async function fill(database: Database, servers: readonly ServerRecord[]): Promi
  * The numbers of the servers that fulfil conditions, and those that the index of each condition
  * finds.
  */
-async function selected(database: Database, filters: DashboardFilters): Promise<number[]> {
+async function selected(database: Database, filters: ServerFilters): Promise<number[]> {
   const query = async (sql: string, values: Parameters<Database["rows"]>[1]) =>
     (await database.rows(`${sql} order by 1`, values)).map(({ id }) => Number(id));
   const from = "select s.id as id from servers s join server_state t on t.server = s.id";
@@ -286,8 +304,10 @@ async function agreed(
   await data.facets(filters); // also searches the texts that the columns have in part
   const byColumns = new Set(serverIndex.matchIndex(filters).ids());
   const inColumns = servers.filter(({ id }) => byColumns.has(id));
-  const bySql = new Set(await selected(database, filters));
-  const inPlace = testOfRows({ country: filters.country, operator: filters.operator });
+  const { country, operator, unknown } = filters;
+  const stored = unknown && dividedUnknown(unknown).stored;
+  const bySql = new Set(await selected(database, { ...filters, unknown: stored }));
+  const inPlace = testOfPlaces({ country, operator, unknown });
   const inSql = servers.filter((one) => bySql.has(one.id) && inPlace(one));
   const keys = (found: readonly ListedServer[]) => found.map(({ key }) => key).sort();
   assertEquals(keys(inSql), keys(rows), `SQL and rows: ${message}`);

@@ -16,7 +16,7 @@ import { elementsOf } from "./html_elements.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
 import { serverPage } from "../../../src/web/pages/server_page.tsx";
-import type { ListedServer } from "../../../src/web/queries/schemas.ts";
+import { FACETS, type ListedServer } from "../../../src/web/queries/schemas.ts";
 import { contextOf, HOSTILE, NOW, pagesWith, serverOf } from "./sample_data.ts";
 
 const HOUR = 3_600_000;
@@ -234,7 +234,7 @@ Deno.test("the breakdown has no bars of a property that a filter chooses", () =>
     "country",
     "operator",
   ];
-  const facets = { servers: 1, online: 1, players: 0, facets: {} } as unknown as Facets;
+  const facets = { servers: 1, online: 1, players: 0, facets: {}, totals: {} } as unknown as Facets;
   Object.assign(facets.facets, Object.fromEntries(names.map((name) => [name, values])));
   const titles = (filters: DashboardFilters) => {
     const data = { facets, trends: [], by: "version", days: 7 } as const;
@@ -249,7 +249,8 @@ Deno.test("the breakdown has no bars of a property that a filter chooses", () =>
 
 Deno.test("the bars of the breakdown are shares of all servers", () => {
   const values = [{ value: "Paper", servers: 30, online: 1, players: 0 }];
-  const facets = { servers: 120, online: 1, players: 0, facets: {} } as unknown as Facets;
+  const totals = { software: 120 };
+  const facets = { servers: 30, online: 1, players: 0, facets: {}, totals } as unknown as Facets;
   const names = Object.keys({
     edition: 0,
     version: 0,
@@ -264,6 +265,30 @@ Deno.test("the bars of the breakdown are shares of all servers", () => {
   const html = breakdownPage(data, contextOf("/breakdown"));
   assert(html.includes('class="fill" width="25%"'), html);
   assert(html.includes('<a href="/servers?unknown=software"><span class="none">unknown'), html);
+});
+
+Deno.test("bars of filters are shares of the servers that other filters match, and unknown is a link", () => {
+  const values = [[" Paper", 30], [null, 12], ["Spigot", 6]].map(([value, servers]) => {
+    return { value, servers, online: 1, players: 0 };
+  });
+  const facets = {
+    ...{ servers: 30, online: 1, players: 0 },
+    facets: Object.fromEntries(FACETS.map((name) => [name, name === "software" ? values : []])),
+    totals: { software: 60 },
+  } as unknown as Facets;
+  const page = { servers: [], previous: null, next: null, total: 0, hidden: 0, others: {} };
+  const html = (filters: DashboardFilters) =>
+    serversPage(
+      { query: { filters, sort: "players", limit: 50 }, page, facets },
+      contextOf("/servers"),
+    );
+  const all = html({ software: ["Spigot"] });
+  for (const share of ["50%", "20%", "10%"]) {
+    assert(all.includes(`class="fill" width="${share}"`), all);
+  }
+  assert(all.includes('href="/servers?unknown=software"'), all);
+  assert(html({ unknown: ["edition", "software"] }).includes('href="/servers?unknown=edition"'));
+  assert(html({ unknown: ["software"] }).includes('href="/servers?software=Spigot"'));
 });
 
 Deno.test("the reader of elements finds what is wrong", () => {

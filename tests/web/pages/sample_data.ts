@@ -162,6 +162,7 @@ function facetsOf(text: string): Facets {
   return {
     ...{ servers: 3, online: 2, players: 1 },
     facets: Object.fromEntries(FACETS.map((name) => [name, values])) as unknown as Facets["facets"],
+    totals: Object.fromEntries(FACETS.map((name) => [name, 3])) as Facets["totals"],
   };
 }
 

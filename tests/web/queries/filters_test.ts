@@ -17,8 +17,8 @@ const read = (query: string) => readFilters(new URLSearchParams(query));
 
 /** A URL with a value of each filter, in an order other than the canonical one. */
 const ALL =
-  "stale=7d&unknown=software&down=1h&plugins=no&mods=yes&mods=create&since=1700000000000&no_aliases=true&max_players=99&min_players=1&operator=24940" +
-  "&country=de&tag=b+c&tag=a&flag=cutShort&network=10.0.0.0/8&port=25565&port=19132&protocol=slp&version=1.21" +
+  "stale=7d&replied=24h&unknown=software&down=1h&plugins=no&mods=yes&mods=create&since=1700000000000&no_aliases=true&max_players=99&min_players=1&operator=24940" +
+  "&named=Play.Example.org:25565&country=de&tag=b+c&tag=a&flag=cutShort&network=10.0.0.0/8&port=25565&port=19132&protocol=slp&version=1.21" +
   "&confidence=B&confidence=A&software=Paper&edition=java&online=false&text=sky+block" +
   "&saw=lost&scan=0198c0de-0000-7000-8000-000000000001";
 
@@ -36,6 +36,7 @@ Deno.test("each filter is read, and its canonical query is read as the same filt
     network: ["10.0.0.0/8"],
     flag: ["cutShort"],
     tag: ["a", "b c"],
+    named: ["play.example.org:25565"],
     country: ["DE"],
     operator: [24940],
     minPlayers: 1,
@@ -45,6 +46,7 @@ Deno.test("each filter is read, and its canonical query is read as the same filt
     plugins: ["no"],
     down: -HOUR_MS,
     stale: -7 * 24 * HOUR_MS,
+    replied: -24 * HOUR_MS,
     unknown: ["software"],
     since: 1700000000000,
     scan: "0198c0de-0000-7000-8000-000000000001",

@@ -29,7 +29,9 @@ Deno.test("words of a search stand for filters", () => {
     ["2001:DB8::/32", { network: ["2001:db8::/32"] }],
     ["dead:beef::1", { network: ["dead:beef::1"] }],
     ["127.16.3.0/24 net:10.0.0.0/8", { network: ["10.0.0.0/8", "127.16.3.0/24"] }],
-    ["play.example.org:25565", { text: ["play.example.org"], port: [25565] }],
+    ["Play.example.org:25565", { named: ["play.example.org:25565"] }],
+    ["named:play.example.org", { named: ["play.example.org"] }],
+    ["unknown:version,country", { unknown: ["country", "version"] }],
     ["PORT:25565,19132", { port: [19132, 25565] }],
     ["software:paper edition:java,bedrock", {
       software: ["paper"],

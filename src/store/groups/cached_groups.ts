@@ -5,7 +5,7 @@
  */
 import type { Database } from "../database/database.ts";
 import type { GroupMember, ServerGroup } from "./group_rules.ts";
-import { readGroups, type ServerGroups } from "./read_groups.ts";
+import { type PairVerdicts, readGroups, type ServerGroups } from "./read_groups.ts";
 
 /** The other rows of a server. */
 export interface OtherRows {
@@ -17,6 +17,8 @@ export interface OtherRows {
 
 /** How long groups are kept: at least this time, and this multiple of the time to read them. */
 const [KEPT_MS, KEPT_TIMES] = [10_000, 100];
+/** For how long numbers of players are read at once, milliseconds. */
+const BUDGET_MS = 200;
 /** Maximum number of rows of a group that are named. */
 const NAMED = 20;
 
@@ -24,11 +26,12 @@ const NAMED = 20;
 export class CachedGroups {
   #groups: ServerGroups = new Map();
   #validUntil = -Infinity;
+  readonly #verdicts: PairVerdicts = new Map();
 
   async read(database: Database): Promise<ServerGroups> {
     const now = performance.now();
     if (now < this.#validUntil) return this.#groups;
-    this.#groups = await readGroups(database);
+    this.#groups = await readGroups(database, this.#verdicts, BUDGET_MS);
     const end = performance.now();
     this.#validUntil = end + Math.max(KEPT_MS, KEPT_TIMES * (end - now));
     return this.#groups;

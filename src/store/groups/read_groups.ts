@@ -30,25 +30,65 @@ const TABLES = "servers s join server_state t on t.server = s.id";
 /** Number of addresses and servers that are read at once. */
 const BATCH = 1000;
 /** Number of observations of a server whose numbers of players are compared: the last ones. */
-const OBSERVATIONS = 50;
+const OBSERVATIONS = 24;
+/** How long a verdict about a pair is kept, milliseconds. */
+const VERDICT_MS = 3_600_000;
 
-/** Reads the groups of a database. A database without aliases and names is read in a millisecond. */
-export async function readGroups(database: Database): Promise<ServerGroups> {
+/** Which pairs of servers have equal counts, by their ids, and when that was found. */
+export type PairVerdicts = Map<string, { readonly isSame: boolean; readonly at: number }>;
+
+/**
+ * Reads the groups of a database.
+ *
+ * @param verdicts Receives what is found of pairs. A verdict is found again after an hour.
+ * @param budgetMs Once the counts of pairs were read for this long, other pairs keep their old verdicts, or
+ * are not joined yet. Default: all are read.
+ */
+export async function readGroups(
+  database: Database,
+  verdicts: PairVerdicts = new Map(),
+  budgetMs = Infinity,
+): Promise<ServerGroups> {
   const beside = await besideAliases(database);
-  const pairs = aliasPairs(beside);
   const joins: Join[] = [
     ...joinEndpoints(await sharedEndpoints(database)),
     ...joinPorts(beside),
   ];
   const joined = new Set(joins.flatMap(({ pair }) => pair.map(({ id }) => id)));
-  const rest = pairs.filter((pair) => pair.some(({ id }) => !joined.has(id)));
-  const counts = await countsOf(database, rest);
-  for (const pair of rest) {
-    const [one, other] = pair.map(({ id }) => counts.get(id) ?? []);
-    if (hasEqualCounts(one, other)) joins.push({ pair, rule: ruleOf(pair) });
+  const pairs = aliasPairs(beside).filter((pair) => pair.some(({ id }) => !joined.has(id)));
+  await judgePairs(database, pairs, verdicts, budgetMs);
+  const names = new Set(pairs.map(nameOf));
+  for (const name of verdicts.keys()) if (!names.has(name)) verdicts.delete(name);
+  for (const pair of pairs) {
+    if (verdicts.get(nameOf(pair))?.isSame) joins.push({ pair, rule: ruleOf(pair) });
   }
   const groups = joinedGroups(joins);
   return new Map(groups.flatMap((group) => group.map(({ id }) => [id, group] as const)));
+}
+
+function nameOf(pair: Pair): string {
+  return pair.map(({ id }) => id).join(" ");
+}
+
+/** Finds which pairs have equal counts, those without a verdict first. */
+async function judgePairs(
+  database: Database,
+  pairs: readonly Pair[],
+  verdicts: PairVerdicts,
+  budgetMs: number,
+): Promise<void> {
+  const began = performance.now();
+  const atOf = (pair: Pair) => verdicts.get(nameOf(pair))?.at ?? -Infinity;
+  const due = pairs.filter((pair) => atOf(pair) < began - VERDICT_MS)
+    .sort((a, b) => atOf(a) < atOf(b) ? -1 : Number(atOf(a) > atOf(b)));
+  for (let i = 0; i < due.length && performance.now() - began <= budgetMs; i += BATCH) {
+    const some = due.slice(i, i + BATCH);
+    const counts = await countsOf(database, some);
+    for (const pair of some) {
+      const [one, other] = pair.map(({ id }) => counts.get(id) ?? []);
+      verdicts.set(nameOf(pair), { isSame: hasEqualCounts(one, other), at: performance.now() });
+    }
+  }
 }
 
 /** The rows on the addresses of aliases. */
@@ -90,24 +130,31 @@ async function countsOf(
   pairs: readonly Pair[],
 ): Promise<ReadonlyMap<number, Count[]>> {
   const ids = [...new Set(pairs.flatMap((pair) => pair.map(({ id }) => id)))];
-  const counts = new Map<number, Count[]>(ids.map((id) => [id, []]));
-  const first = "select x.at from observations x where x.server = s.id order by x.at desc " +
-    `limit 1 offset ${OBSERVATIONS - 1}`;
-  for (let i = 0; i < ids.length; i += BATCH) {
-    const rows = await database.rows(
-      "select o.server, o.at, o.players_online from servers s join observations o on o.server = s.id " +
-        `and o.at >= coalesce((${first}), s.first_seen) ` +
-        `where ${
-          isInList(database, "s.id", "integer")
-        } and o.online and o.players_online is not null ` +
-        "order by o.server, o.at",
-      [listValue(database, ids.slice(i, i + BATCH))],
-    );
-    for (const { server, at, players_online: players } of rows) {
-      counts.get(Number(server))?.push({ at: Number(at), players: Number(players) });
-    }
+  const isPostgres = database.engine === "postgres";
+  const at = isPostgres ? "extract(epoch from o.at) * 1000" : "o.at";
+  const list = isPostgres ? "string_agg" : "group_concat";
+  const last =
+    "select o.at, o.players_online, o.online from observations o where o.server = s.id " +
+    `order by o.at desc limit ${OBSERVATIONS}`;
+  const texts = `select ${list}(round(${at}) || ' ' || o.players_online, ' ') from (${last}) o ` +
+    "where o.online and o.players_online is not null";
+  const rows = await database.rows(
+    `select s.id, (${texts}) as counts from servers s where ${
+      isInList(database, "s.id", "integer")
+    }`,
+    [listValue(database, ids)],
+  );
+  return new Map(rows.map(({ id, counts }) => [Number(id), countsIn(String(counts ?? ""))]));
+}
+
+/** The counts of a text of times and numbers. */
+function countsIn(text: string): Count[] {
+  const numbers = text === "" ? [] : text.split(" ").map(Number);
+  const counts: Count[] = [];
+  for (let i = 0; i < numbers.length; i += 2) {
+    counts.push({ at: numbers[i], players: numbers[i + 1] });
   }
-  return counts;
+  return counts.sort((a, b) => a.at - b.at);
 }
 
 function groupRow(row: Row): GroupRow {

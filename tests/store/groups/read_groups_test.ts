@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { CachedGroups, hiddenMembers, othersOf } from "../../../src/store/groups/cached_groups.ts";
 import type { ServerGroup } from "../../../src/store/groups/group_rules.ts";
 import { hiddenServers } from "../../../src/store/groups/hidden_servers.ts";
-import { readGroups } from "../../../src/store/groups/read_groups.ts";
+import { type PairVerdicts, readGroups } from "../../../src/store/groups/read_groups.ts";
 import { countServers, selectServers } from "../../../src/store/server_queries.ts";
 import type { ServerFilters } from "../../../src/store/queries/filters.ts";
 import { onEngines } from "../databases.ts";
@@ -41,6 +41,22 @@ onEngines("equal numbers are compared in the last observations alone", async (da
   const keys = [...await readGroups(database)].map(([, group]) => group.map(({ key }) => key));
   assertEquals(keys[0], ["play.example.org:25565", "192.0.2.1:25565"]);
 });
+
+onEngines(
+  "pairs wait for a later time when the time is used up, and keep their verdicts",
+  async (database) => {
+    await fillGrouped(database);
+    const verdicts: PairVerdicts = new Map([["98 99", { isSame: true, at: 0 }]]);
+    const sizeIn = async (budgetMs?: number) =>
+      (await readGroups(database, verdicts, budgetMs)).size;
+    assertEquals([await sizeIn(-1), verdicts.size], [2, 0]);
+    assertEquals([await sizeIn(), verdicts.size], [3, 3]);
+    await database.run("delete from observations");
+    assertEquals(await sizeIn(), 3);
+    for (const [name, { isSame }] of verdicts) verdicts.set(name, { isSame, at: -Infinity });
+    assertEquals([await sizeIn(-1), await sizeIn()], [3, 2]);
+  },
+);
 
 onEngines("of a group, the first row that filters match is selected", async (database) => {
   await fillGrouped(database);

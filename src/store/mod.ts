@@ -58,7 +58,7 @@ export { readDatabaseIdentity, spillLine } from "./spill_file.ts";
 export { SpillingStore } from "./spilling_store.ts";
 export { type ScanEndRow, type ScanStartRow, Store, withDatabaseErrors } from "./store.ts";
 export { openSqlite } from "./database/sqlite.ts";
-export { differencesOf } from "./events/compare.ts";
+export { differencesOf, WATCHED_COLUMNS } from "./events/compare.ts";
 export {
   BEFORE_EVENTS,
   type BrokenEvent,

@@ -20,14 +20,24 @@ import {
   readStore,
   type ServerDifference,
   sortDifferences,
+  WATCHED_COLUMNS,
   withDatabaseErrors,
 } from "../../store/mod.ts";
 import { brokenCellReporter } from "../databases/mod.ts";
 import { readImportedRows } from "./servers_in_files.ts";
 
+/** The columns that a comparison reads. */
+const COMPARED = [
+  ...new Set<keyof ServerRecord>([
+    ...WATCHED_COLUMNS,
+    ...["host", "name", "software", "version", "guid", "flags", "players_online"] as const,
+  ]),
+];
+
 /** A server of a list. */
 interface ListedServer {
-  readonly record: ServerRecord;
+  /** The values of {@linkcode COMPARED} as JSON, which needs a fraction of a record's memory. */
+  readonly values: string;
   readonly online: boolean;
   /** The columns that the list has of it; `undefined`: all. */
   readonly columns: ReadonlySet<string> | undefined;
@@ -40,41 +50,79 @@ export interface ServerList {
   readonly asked: ((address: Address) => boolean) | undefined;
 }
 
+/** @param other The server with the same key in the other list: equal values are one text. */
+function compactValues(record: ServerRecord, other: ListedServer | undefined): string {
+  const values = JSON.stringify(COMPARED.map((name) => record[name]));
+  return other?.values === values ? other.values : values;
+}
+
+function recordOf({ values }: ListedServer): Partial<ServerRecord> {
+  const all: unknown[] = JSON.parse(values);
+  return Object.fromEntries(COMPARED.map((name, i) => [name, all[i]]));
+}
+
+/** Equal sets of columns are one set. */
+function columnSets(): (names: readonly string[]) => ReadonlySet<string> {
+  const sets = new Map<string, ReadonlySet<string>>();
+  return (names) => {
+    const key = JSON.stringify(names);
+    const known = sets.get(key) ?? new Set(names);
+    if (sets.size < KEPT_SETS) sets.set(key, known);
+    return known;
+  };
+}
+
+/** Number of sets of columns that are kept: files have one, or some. */
+const KEPT_SETS = 100;
+
 /**
  * Reads a database or a file of rows.
  *
  * @param word A path, the URL of a database, or `-` for standard input.
+ * @param other The list with which it is compared, for equal values. Default: none.
  * @throws InputError when it cannot be read, or none of its lines is a row.
  */
 export async function readServerList(
   word: string,
   environment: ConnectionEnvironment,
   report: (line: string) => void,
+  other?: ServerList,
 ): Promise<ServerList> {
   const location = parseDatabaseLocation(word);
-  if (location === undefined) return await readFile(word, report);
+  if (location === undefined) return await readFile(word, report, other);
   await using database = await readStore(location, environment);
   return await withDatabaseErrors(
     "read",
     database,
-    () => database.snapshot(() => readDatabase(database, report)),
+    () => database.snapshot(() => readDatabase(database, report, other)),
   );
 }
 
 async function readDatabase(
   database: Database,
   report: (line: string) => void,
+  other: ServerList | undefined,
 ): Promise<ServerList> {
   const servers = new Map<string, ListedServer>();
   for await (const record of allServers(database, brokenCellReporter(database.name, report))) {
     const key = identityOf(record)?.key;
-    if (key !== undefined) servers.set(key, { record, online: record.online, columns: undefined });
+    if (key === undefined) continue;
+    servers.set(key, {
+      values: compactValues(record, other?.servers.get(key)),
+      online: record.online,
+      columns: undefined,
+    });
   }
   return { servers, asked: await addressesAsked(database) };
 }
 
-async function readFile(path: string, report: (line: string) => void): Promise<ServerList> {
+async function readFile(
+  path: string,
+  report: (line: string) => void,
+  other: ServerList | undefined,
+): Promise<ServerList> {
   const servers = new Map<string, ListedServer>();
+  const columnsOf = columnSets();
   let ignored: string | undefined;
   const onIgnored = (line: string) => {
     ignored = line;
@@ -83,8 +131,8 @@ async function readFile(path: string, report: (line: string) => void): Promise<S
     const key = identityOf(stored)?.key;
     if (key === undefined) continue;
     const online = row?.online === undefined || row.online === true || row.online === "true";
-    const columns = new Set(row === undefined ? [] : Object.keys(row));
-    servers.set(key, { record: stored, online, columns });
+    const columns = columnsOf(row === undefined ? [] : Object.keys(row));
+    servers.set(key, { values: compactValues(stored, other?.servers.get(key)), online, columns });
   }
   if (ignored !== undefined && servers.size === 0) {
     throw new InputError(
@@ -116,9 +164,12 @@ export function listDifferences(
   const add = (
     server: string,
     difference: ServerDifference["difference"],
-    { record: { name, software, version } }: ListedServer,
+    listed: ListedServer,
     changes: Readonly<Record<string, ColumnChange>> = {},
-  ) => servers.push({ difference, server, name, software, version, changes });
+  ) => {
+    const { name = null, software = null, version = null } = recordOf(listed);
+    servers.push({ difference, server, name, software, version, changes });
+  };
   for (const [key, earlier] of before.servers) {
     const later = now.servers.get(key);
     if (later === undefined) {
@@ -140,9 +191,10 @@ export function listDifferences(
   return { servers: sortDifferences(servers), unchanged, notAsked };
 }
 
-function isAsked({ asked }: ServerList, { record }: ListedServer): boolean {
-  const address = parseAddress(record.host.split("%")[0]);
-  return asked === undefined || address !== undefined && asked(address);
+function isAsked({ asked }: ServerList, server: ListedServer): boolean {
+  if (asked === undefined) return true;
+  const address = parseAddress(recordOf(server).host!.split("%")[0]);
+  return address !== undefined && asked(address);
 }
 
 /** The changed columns of a server, as the events `changed` and `restarted` have them. */
@@ -153,11 +205,12 @@ function changedColumns(
 ): Readonly<Record<string, ColumnChange>> {
   const hasBoth = (name: string) =>
     (before.columns?.has(name) ?? true) && (now.columns?.has(name) ?? true);
-  const comparable = ({ record }: ListedServer) => ({
+  if (before.values === now.values) return {};
+  const comparable = (server: ListedServer) => ({
     guid: null,
     players_online: null,
     players: null,
-    ...Object.fromEntries(Object.entries(record).filter(([name]) => hasBoth(name))),
+    ...Object.fromEntries(Object.entries(recordOf(server)).filter(([name]) => hasBoth(name))),
   });
   const changes: Record<string, ColumnChange> = {};
   for (const event of differencesOf(comparable(before), comparable(now), allProtocols)) {

@@ -90,7 +90,7 @@ async function compare(
   }
   const environment = connectionEnvironment(reportLine);
   const before = await readServerList(first, environment, reportLine);
-  const now = await readServerList(second, environment, reportLine);
+  const now = await readServerList(second, environment, reportLine, before);
   const sides = [first, second].map((word) => parseDatabaseLocation(word)?.path ?? word);
   return {
     ...listDifferences(before, now, allProtocols),

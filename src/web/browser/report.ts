@@ -2,7 +2,7 @@
 import type { ReportColumns } from "./report_columns.ts";
 
 /** Number of rows of a page. */
-const PAGE = 50;
+const PAGE = 25;
 /** Number of values of a list. */
 const MAX_VALUES = 200;
 const UNKNOWN = "–";

@@ -49,10 +49,10 @@ export function reportPage(data: ReportData, context: ReportContext): string {
       <>
         <h1>{title}</h1>
         <Summary data={data} />
+        <ReportTable data={data} hasGeoip={context.hasGeoip} />
         <Trends context={context} />
         <Breakdown data={data} hasGeoip={context.hasGeoip} />
         {data.map !== undefined && <ReportMap cells={data.map} />}
-        <ReportTable data={data} hasGeoip={context.hasGeoip} />
       </>
     ),
     footer: context.attributions.map((text) => <Attribution text={text} />),

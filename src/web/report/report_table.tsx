@@ -35,7 +35,7 @@ export function ReportTable({ data, hasGeoip }: { data: ReportData; hasGeoip: bo
         <p class="hint">
           {`The table has ${countText(rows.length)} of ${
             countText(servers)
-          } servers: those with the most players. All are counted above.`}
+          } servers: those with the most players. All are counted below the table.`}
         </p>
       )}
       <noscript>

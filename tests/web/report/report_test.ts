@@ -257,6 +257,9 @@ Deno.test("a report names what it leaves out, shows trends and attributions, and
   const html = reportPage(collected(two, 1), { ...CONTEXT, trend, attributions });
   assertStringIncludes(html, "The table has 1 of 2 servers: those with the most players.");
   assertStringIncludes(html, "Watched servers in the last 30 days");
+  const filters = html.indexOf("data-filters");
+  assert(filters > 0 && filters < html.indexOf("Watched servers in the last"), "filters are below");
+  assert(filters < html.indexOf('class="bars"'), "filters are below the bars");
   const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, code]) => code);
   const hashes = scripts.map((code) =>
     `&#39;sha256-${nodeCrypto.createHash("sha256").update(code).digest("base64")}&#39;`

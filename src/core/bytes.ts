@@ -203,7 +203,16 @@ export function readU24le(reader: Reader, what: string): number {
 
 /** The bytes of hexadecimal text, whose digits are not checked. */
 export function bytesOfHex(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  const bytes = new Uint8Array(text.length >> 1);
+  for (let i = 0; i < bytes.length; i++) {
+    bytes[i] = digitOf(text.charCodeAt(2 * i)) << 4 | digitOf(text.charCodeAt(2 * i + 1));
+  }
+  return bytes;
+}
+
+/** The value of the hexadecimal digit with a code of ASCII: letters follow 9. */
+function digitOf(code: number): number {
+  return (code & 15) + (code > 57 ? 9 : 0);
 }
 
 /** Bytes as hexadecimal text in lower case. */

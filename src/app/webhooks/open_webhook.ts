@@ -117,10 +117,10 @@ export async function openWebhook(
   }
   const { locations } = watch;
   const outbox = path !== undefined
-    ? await openOutbox(userPath(path), warn)
+    ? await openOutbox(userPath(path), options.events, warn)
     : locations === undefined
     ? await EventOutbox.open({ path: undefined, onWriteError: warn })
-    : await openUsual(usualOutbox(locations), locations.length > 0, warn);
+    : await openUsual(usualOutbox(locations), locations.length > 0, options.events, warn);
   try {
     const feed = await openFeed({ receiver, ...options }, watch, outbox, warn);
     return new Webhook(receiver, {
@@ -145,7 +145,8 @@ async function openFeed(
   report: (message: string) => void,
 ): Promise<EventFeedQueue | undefined> {
   const kinds = events.filter((kind) => kind !== "players"); // these are in no database
-  const database = kinds.length === 0 ? undefined : await openFirstAgain();
+  // Without any kind, the queue still looks for forgotten servers, whose events are not sent.
+  const database = await openFirstAgain();
   if (database === undefined) return undefined;
   await using stack = new AsyncDisposableStack();
   stack.use(database);
@@ -183,11 +184,12 @@ export function usualOutbox(locations: readonly DatabaseLocation[]): string {
 async function openUsual(
   path: string,
   hasDatabase: boolean,
+  kinds: WebhookSetup["events"],
   warn: (message: string) => void,
 ): Promise<EventOutbox> {
   try {
     Deno.mkdirSync(nodePath().dirname(path), { recursive: true });
-    return await openOutbox(path, warn);
+    return await openOutbox(path, kinds, warn);
   } catch (error) {
     const isUsed = error instanceof InputError && /another watch/.test(error.message);
     if (isUsed && !hasDatabase) throw error;
@@ -202,12 +204,16 @@ async function openUsual(
   }
 }
 
-async function openOutbox(path: string, warn: (message: string) => void): Promise<EventOutbox> {
+async function openOutbox(
+  path: string,
+  kinds: WebhookSetup["events"],
+  warn: (message: string) => void,
+): Promise<EventOutbox> {
   const onWriteError = (why: string) =>
     warn(`events for the webhook are kept in memory only: cannot write "${path}": ${why}`);
   try {
     requireFile(path);
-    return await EventOutbox.open({ path, onWriteError });
+    return await EventOutbox.open({ path, kinds, onWriteError });
   } catch (error) {
     if (error instanceof InputError || error instanceof Deno.errors.NotCapable) throw error;
     throw new InputError(`Cannot use "${path}": ${reason(error)}`);

@@ -79,19 +79,23 @@ export class WebhookPosition {
       const givenUp = old === undefined ? 0 : old.pruned +
         await countSendable(database, old.position, unknown, MAX_COUNT) -
         await countSendable(database, latest, unknown, MAX_COUNT);
-      await this.#writeStart();
+      await this.#writeStart(latest);
       return givenUp;
     });
   }
 
-  /** Removes old positions of the URL, and writes the one from which this webhook reads. */
-  async #writeStart(): Promise<void> {
+  /**
+   * Removes old positions of the URL, and writes the one from which this webhook reads.
+   *
+   * @param latest The position of a webhook that gets no event of the database.
+   */
+  async #writeStart(latest: EventPosition): Promise<void> {
     const { database } = this;
     await database.run(
       `delete from webhook_positions where webhook = ? and ${isOldIn(database)}`,
       [this.#row[0]],
     );
-    const [first, ...others] = this.#starts.values();
+    const [first = latest, ...others] = this.#starts.values();
     const start = others.reduce((a, b) => laterPosition(a, b) === a ? b : a, first);
     await database.run(
       "insert into webhook_positions (webhook, kinds, tx, seq, held_until) values " +

@@ -24,6 +24,8 @@ const KEPT_MS = 7 * 86_400_000;
 export interface EventOutboxOptions {
   /** Path of the file; `undefined`: the events are in memory only. */
   readonly path: string | undefined;
+  /** The kinds of events that the webhook gets: others in the file are removed. Default: all. */
+  readonly kinds?: readonly string[];
   /** Called with the reason when writing the file begins to fail. Writes are still attempted. */
   readonly onWriteError: (reason: string) => void;
   /** Opens the file. Default: {@linkcode openOutboxFile}. */
@@ -66,11 +68,13 @@ export class EventOutbox {
     for (const row of rows) {
       const id = String(row.id);
       const event = row.event === null ? undefined : validEvent(parseRow(String(row.event)));
-      if (event?.id === id) this.#insert(event, byteLength(String(row.event)));
+      const isEvent = event?.id === id;
+      const isWanted = isEvent && options.kinds?.includes(event.event) !== false;
+      if (isWanted) this.#insert(event, byteLength(String(row.event)));
       else if (row.event === null && Number(row.sent) > kept) {
         this.#sent.set(id, String(row.webhook));
       } else {
-        if (row.event !== null) damaged++;
+        if (row.event !== null && !isEvent) damaged++;
         this.#unwritten.set(id, undefined);
       }
     }

@@ -1,6 +1,13 @@
 /** A watch that is killed while its webhook's receiver is down, as real processes. */
 import { createHmac } from "node:crypto";
 import { basename, dirname } from "node:path";
+import { openWebhook } from "../../../src/app/webhooks/open_webhook.ts";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import { openSqlite } from "../../../src/store/database/sqlite.ts";
+import { writeTombstones } from "../../../src/store/forget/forget_servers.ts";
+import { createTables } from "../../../src/store/schema/create_tables.ts";
+import { newReceiver } from "../../../src/watch/webhook/receivers.ts";
+import { forgettable, record, watchId } from "../../store/records.ts";
 import { openOutboxFile } from "../../../src/watch/webhook/outbox_file.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { formatAddress, formatEndpoint } from "../../../src/core/address.ts";
@@ -398,6 +405,46 @@ Deno.test("unusable webhook options are refused in one line without secrets", as
       assertEquals(stderr.trim().split("\n").length, 1, stderr);
       assert(!stderr.includes("T0K3N"), stderr);
     }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a webhook with names of players alone does not send what waits of forgotten servers and of other kinds", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using receiver = receive();
+    receiver.up();
+    const outbox = `${folder}/outbox`;
+    {
+      const { database } = await openOutboxFile(outbox);
+      await using _database = database;
+      for (const [port, event] of [[1, "players"], [2, "players"], [2, "opted_out"]] as const) {
+        const id = `${event}:${port}`;
+        const names = event === "players" ? { players_online: [1, 2] } : {};
+        const waiting = {
+          ...{ id, event, at: 1, host: "127.0.0.1", port, requested_as: null },
+          ...{ scan_id: watchId(1), name: null, ...names },
+        };
+        await database.run("insert into outbox (id, event) values (?, ?)", [
+          ...[id, JSON.stringify(waiting)],
+        ]);
+      }
+    }
+    const path = `${folder}/servers.db`;
+    {
+      await using database = openSqlite(path);
+      await createTables(database);
+      await writeTombstones(database, [forgettable(record(1))], Date.now());
+    }
+    const setup = { receiver: newReceiver("json", receiver.url), headers: {}, secret: undefined };
+    const hook = await openWebhook({ ...setup, events: ["players"], outbox }, {
+      ...{ scanId: watchId(1), locations: [], shown: (one: ServerRecord) => one },
+      openFirstAgain: () => Promise.resolve(openSqlite(path)),
+    }, (line) => assertEquals(line, undefined));
+    await hook.idle();
+    await hook.close();
+    assertEquals([receiver.ids, hook.recovered, hook.waiting], [["players:2"], 2, 0]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,6 +1,7 @@
 /** Covers src/watch/webhook/event_feed_queue.ts and src/store/events/sendable_events.ts. */
 import { assert, assertEquals } from "@std/assert";
 import type { Database } from "../../../src/store/database/database.ts";
+import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import { removeServers, writeTombstones } from "../../../src/store/forget/forget_servers.ts";
 import { removeEvents } from "../../../src/store/remove_old_rows.ts";
 import { writeEvents } from "../../../src/store/events/write_events.ts";
@@ -332,45 +333,49 @@ onEngines(
   },
 );
 
-onSqlite(
-  "events of forgotten servers leave the outbox, also while requests fail, and are not sent",
-  async (db) => {
-    await prepare(db);
-    const { queue, clock } = await queueOf(db);
-    const outbox = await outboxIn();
-    const requests: string[][] = [];
-    let isUp = false;
-    await using hook = new Webhook(newReceiver("json", "http://127.0.0.1/"), {
-      ...{ clock, outbox, feed: queue, report: () => {} },
-      fetch: (_, { body }) => {
-        if (!isUp) return Promise.reject(new Error("connection refused"));
-        const events: WatchEvent[] = JSON.parse(new TextDecoder().decode(body as Uint8Array));
-        requests.push(events.map(({ id }) => id));
-        return Promise.resolve(new Response(""));
-      },
-    });
-    const add = (id: string, port: number, requested_as: string | null) =>
-      hook.add({
-        ...{ id, event: "players", at: NOW, host: "127.0.0.1", port, requested_as },
-        ...{ scan_id: watchId(1), name: null, players_online: [1, 2] },
+for (const kinds of [EVENT_KINDS.filter((kind) => kind !== "players"), []]) {
+  onSqlite(
+    `events of forgotten servers leave the outbox, also while requests fail, and are not sent${
+      kinds.length === 0 ? ", if the webhook gets no event of the database" : ""
+    }`,
+    async (db) => {
+      await prepare(db);
+      const { queue, clock } = await queueOf(db, 1, { kinds });
+      const outbox = await outboxIn();
+      const requests: string[][] = [];
+      let isUp = false;
+      await using hook = new Webhook(newReceiver("json", "http://127.0.0.1/"), {
+        ...{ clock, outbox, feed: queue, report: () => {} },
+        fetch: (_, { body }) => {
+          if (!isUp) return Promise.reject(new Error("connection refused"));
+          const events: WatchEvent[] = JSON.parse(new TextDecoder().decode(body as Uint8Array));
+          requests.push(events.map(({ id }) => id));
+          return Promise.resolve(new Response(""));
+        },
       });
-    const pass = (ms: number) =>
-      clock.run(new Promise<void>((resolve) => clock.after(ms, resolve)));
-    add("a", 1, null);
-    add("b", 2, null);
-    add("c", 3, "play.example.org");
-    await pass(25_000);
-    assertEquals(hook.waitingInOutbox, 3);
-    const service = { id: undefined, key: "play.example.org", keys: ["play.example.org"] };
-    await writeTombstones(db, [forgettable(record(1)), service], NOW);
-    await pass(15_000);
-    assertEquals(hook.waitingInOutbox, 1);
-    isUp = true;
-    add("d", 1, null); // the watch still polls the server
-    await pass(60_000);
-    assertEquals([requests, hook.waitingInOutbox, hook.delivered, hook.lost], [[["b"]], 0, 1, 0]);
-  },
-);
+      const add = (id: string, port: number, requested_as: string | null) =>
+        hook.add({
+          ...{ id, event: "players", at: NOW, host: "127.0.0.1", port, requested_as },
+          ...{ scan_id: watchId(1), name: null, players_online: [1, 2] },
+        });
+      const pass = (ms: number) =>
+        clock.run(new Promise<void>((resolve) => clock.after(ms, resolve)));
+      add("a", 1, null);
+      add("b", 2, null);
+      add("c", 3, "play.example.org");
+      await pass(25_000);
+      assertEquals(hook.waitingInOutbox, 3);
+      const service = { id: undefined, key: "play.example.org", keys: ["play.example.org"] };
+      await writeTombstones(db, [forgettable(record(1)), service], NOW);
+      await pass(15_000);
+      assertEquals(hook.waitingInOutbox, 1);
+      isUp = true;
+      add("d", 1, null); // the watch still polls the server
+      await pass(60_000);
+      assertEquals([requests, hook.waitingInOutbox, hook.delivered, hook.lost], [[["b"]], 0, 1, 0]);
+    },
+  );
+}
 
 onEngines(
   "the queue finds events whose servers were forgotten, by name and by address",

@@ -92,6 +92,21 @@ Deno.test("damaged rows are counted and removed, other rows are read", async () 
   await again.close();
 });
 
+Deno.test("waiting events of kinds that the webhook does not get any more are removed", async () => {
+  const file = await memoryFile();
+  const outbox = await outboxIn(file);
+  outbox.add(eventOf(1));
+  outbox.add(eventOf(2, "players"));
+  outbox.add(eventOf(3));
+  await outbox.close();
+  const next = await outboxIn(file, { kinds: ["players"] });
+  assertEquals([numbers(next), next.recovered, next.damaged], [[2], 1, 0]);
+  await next.close();
+  const last = await outboxIn(file);
+  assertEquals(numbers(last), [2]);
+  await last.close();
+});
+
 Deno.test("without a file, events are in memory only", async () => {
   const outbox = await outboxIn();
   add(outbox, 1, 3);

@@ -4,6 +4,7 @@
  * @module
  */
 import { ATTACHMENTS, type ServerRecord } from "../../core/record.ts";
+import { optOutsOf } from "../uptime/rollup_rows.ts";
 import { PROTOCOLS } from "../../protocols/list.ts";
 import { type NumberedRecord, writeAttached } from "./attachments.ts";
 import type { Database } from "../database/database.ts";
@@ -71,13 +72,27 @@ export async function writeRecordBatch(
     allProtocols: scope?.allProtocols ?? PROTOCOLS,
     tags: scope?.tags,
   };
-  const written = await writeServers(database, writes, known, rules);
+  const written = await withoutOptedOut(
+    database,
+    await writeServers(database, writes, known, rules),
+  );
   await writeScanEvents(database, written, isContinuous);
   const isFirst = ({ id, write: { scan } }: WrittenServer) =>
     scan === null || !replied.get(scan)!.has(id);
   await observeReplies(database, written.filter((one) => isFirst(one) || isChanged(one)));
   await writeScanServers(database, written);
   await writeAttached(database, attachedTo(written, all));
+}
+
+/** Leaves out the events of servers whose addresses opted out. */
+async function withoutOptedOut(
+  database: Database,
+  written: readonly WrittenServer[],
+): Promise<readonly WrittenServer[]> {
+  const ids = written.filter(({ events }) => events.length > 0).map(({ id }) => id);
+  if (ids.length === 0) return written;
+  const optedOut = await optOutsOf(database, ids.sort((a, b) => a - b));
+  return written.map((one) => optedOut.has(one.id) ? { ...one, events: [] } : one);
 }
 
 /** Records, and one more for each other name of an endpoint. */

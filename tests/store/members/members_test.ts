@@ -146,6 +146,19 @@ onEngines("a scan tells of 100 servers at most, and counts the others", async (d
   }]);
 });
 
+onEngines(
+  "a server whose address opted out is neither new nor back if a scan writes it again",
+  async (db) => {
+    await scan(db, 1, [1, 2]);
+    await scan(db, 2, [1, 2], { optOuts: [{ address: 0x7f000001, at: 2 * HOUR }] });
+    const before = (await summaries(db)).length;
+    await scan(db, 9, [1, 2, 3], {}, () => ({ motd: "other" }));
+    assertEquals(await events(db, 9), []);
+    assertEquals(await members(db, 9), { found: [1, 2, 3] });
+    assertEquals((await summaries(db)).length, before);
+  },
+);
+
 onEngines("a server that a scan did not ask is in none of its sets", async (db) => {
   await scan(db, 1, [1, 2, 3, 4]);
   const asked: (readonly [string, readonly string[]])[] = [];

@@ -189,10 +189,10 @@ export {
   type Uptime,
   uptimeOfSteps,
 } from "./uptime/uptime_of_polls.ts";
+export { type UptimePeriod, uptimePeriods } from "./uptime/uptime_export.ts";
 export {
   type DayUptime,
   hourPoints,
-  recentPeriods,
   type RecentUptime,
   recentUptime,
   uptimeByDay,

@@ -6,8 +6,8 @@
 import { dateText } from "../term/date_text.ts";
 import { InputError } from "../../core/errors.ts";
 import { countOf, percentText, withCommas } from "../../core/quantities.ts";
-import type { Field, ServerRecord } from "../../core/record.ts";
 import type { Database } from "../../store/database/database.ts";
+import type { Field, ServerRecord } from "../../core/record.ts";
 import { csvFormat } from "../../sinks/csv.ts";
 import { jsonText } from "../../sinks/json.ts";
 import {
@@ -15,11 +15,11 @@ import {
   historyOf,
   type NumberedServer,
   type Observation,
-  recentPeriods,
   type RecentUptime,
   recentUptime,
   type Uptime,
-  type UptimePoint,
+  type UptimePeriod,
+  uptimePeriods,
   watchedText,
   type WatchedUptime,
   withDatabaseErrors,
@@ -53,12 +53,7 @@ export async function runHistory(call: CommandCall): Promise<number> {
     return await showEvents(database, { server: id, limit, after, follow, fileChange, json });
   }
   if (asPeriods) {
-    const periods = await withDatabaseErrors("read", database, async () => {
-      const { id, key } = await namedServer(database, words);
-      return (await recentPeriods(database, id, database.now())).map((one) => periodRow(key, one));
-    });
-    if (json) { for (const row of periods) await print(jsonText(row)); }
-    else await printLines(csvLines(periods));
+    await withDatabaseErrors("read", database, () => printUptime(database, words, json));
     return EXIT.done;
   }
   const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {
@@ -82,15 +77,30 @@ export async function runHistory(call: CommandCall): Promise<number> {
 }
 
 const PERIOD_COLUMNS = [
-  ...["server", "at", "hours", "watched_s", "online_s"],
+  ...["server", "from", "to", "hours", "state", "watched_s", "online_s"],
   ...["player_s", "players_min", "players_max", "polls"],
 ] as const;
 
 type PeriodRow = Readonly<Record<typeof PERIOD_COLUMNS[number], string | number | null>>;
 
-/** The uptime of an hour or a day, with the columns of the table `rollups`. */
-function periodRow(server: string, { at, hours, ...uptime }: UptimePoint): PeriodRow {
-  return { server, at, hours, ...uptimeColumns(uptime) };
+/** Prints the times of which the uptime of one or all servers is the sum, as they are read. */
+async function printUptime(
+  database: Database,
+  words: readonly string[],
+  json: boolean,
+): Promise<void> {
+  const server = words.length === 0 ? undefined : await namedServer(database, words);
+  if (!json) await print(PERIODS_CSV.head.trimEnd());
+  for await (const periods of uptimePeriods(database, database.now(), server)) {
+    const rows = periods.map(periodRow);
+    if (json) { for (const row of rows) await print(jsonText(row)); }
+    else if (rows.length > 0) await printLines(rows.map(csvLine));
+  }
+}
+
+/** A time in which a server was watched, with the columns of the table `rollups`. */
+function periodRow({ server, from, to, hours, state, ...uptime }: UptimePeriod): PeriodRow {
+  return { server, from, to, hours, state, ...uptimeColumns(uptime) };
 }
 
 function uptimeColumns({ watchedS, onlineS, playerS, playersMin, playersMax, polls }: Uptime) {
@@ -103,14 +113,12 @@ function uptimeColumns({ watchedS, onlineS, playerS, playersMin, playersMax, pol
 const PERIODS_CSV = csvFormat(
   PERIOD_COLUMNS.map((name) => ({
     name,
-    type: name === "server" ? "text" : "integer",
+    type: name === "server" || name === "state" ? "text" : "integer",
   })) as unknown as readonly Field[],
 );
 
-/** Hours and days as lines of CSV. */
-function csvLines(rows: readonly PeriodRow[]): string[] {
-  const lines = rows.map((row, i) => PERIODS_CSV.row(row as unknown as ServerRecord, i === 0));
-  return [PERIODS_CSV.head, ...lines].map((line) => line.trimEnd());
+function csvLine(row: PeriodRow): string {
+  return PERIODS_CSV.row(row as unknown as ServerRecord, false).trimEnd();
 }
 
 async function namedServer(database: Database, words: readonly string[]): Promise<NumberedServer> {

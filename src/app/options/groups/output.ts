@@ -263,7 +263,7 @@ export const OUTPUT = {
     {
       name: "json",
       commands: ["history"],
-      help: "print one JSON object per observation, event or hour",
+      help: "print one JSON object per observation, event or time",
     },
     {
       name: "events",
@@ -275,7 +275,7 @@ export const OUTPUT = {
       name: "uptime",
       commands: ["history"],
       help:
-        "print the hours and days of which the uptime of 30 days is the sum, as CSV, in place of observations",
+        "print the times of which the uptime of 30 days is the sum, of all servers if none is named, as CSV",
     },
     {
       name: "follow",

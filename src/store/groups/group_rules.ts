@@ -5,11 +5,12 @@
  * @module
  */
 import { serverId } from "../../core/record.ts";
-import { bridgeSide } from "../../classify/software_facts.ts";
+import { bridgeSide, isDefaultMotd } from "../../classify/software_facts.ts";
 
 /** The rules, and what each says of two rows, for people. */
 export const GROUP_RULES = {
   endpoint: "same address and port under another name",
+  guid: "same GUID at another endpoint",
   bridge: "Geyser: Bedrock and Java side of one server",
   counts: "alias on the same address with the same numbers of players over time",
   ports: "the address shows one server with players on more than 100 ports",
@@ -32,6 +33,10 @@ export interface GroupRow {
   readonly version: string | null;
   readonly map: string | null;
   readonly motd: string | null;
+  /** The MOTD without formatting codes. */
+  readonly plain: string | null;
+  /** The GUID; null: none, or one that is no random number of one server. */
+  readonly guid: string | null;
   readonly slots: number | null;
   readonly players: number | null;
   readonly online: boolean;
@@ -70,6 +75,12 @@ export interface GroupMember {
 export type ServerGroup = readonly GroupMember[];
 
 const HOUR_MS = 3_600_000;
+/** The number without a meaning, and the one that scans send. */
+const CONSTANT_GUIDS = [String(2n ** 64n - 1n), String(0x626c6f636b737770n)];
+/** MOTDs of this length or less are no server's own. */
+const MIN_MOTD = 3;
+/** Maximum share by which the players of a server change between two replies at one time. */
+const MAX_DIFFERENCE = 0.1;
 /** More ports of an address than this show one server, if they show the same number of players. */
 const SAME_ON_PORTS = 100;
 /** Counts at two servers that are at most this far apart are compared, milliseconds. */
@@ -94,6 +105,43 @@ export function joinEndpoints(rows: readonly GroupRow[]): Join[] {
 function isSameEndpoint(one: GroupRow, other: GroupRow): boolean {
   if (one.repliedAt === null || other.repliedAt === null) return false;
   return Math.abs(one.repliedAt - other.repliedAt) <= HOUR_MS || statusOf(one) === statusOf(other);
+}
+
+/**
+ * Whether a GUID may be a random number of 64 bits: one of 2,000 such numbers is smaller. The greatest number
+ * stands for none, and a server that sends back the GUID of a scan has none of its own.
+ */
+export function isRandomGuid(guid: string): boolean {
+  return /^\d{17,20}$/.test(guid) && !CONSTANT_GUIDS.includes(guid);
+}
+
+/**
+ * Joins rows with one GUID, also of different times: servers draw 64 random bits when they start. A GUID is
+ * void if its rows publish different values, or different numbers of players at one time, because copies of
+ * some software have one constant GUID; and so are those of servers with a default MOTD.
+ */
+export function joinGuids(rows: readonly GroupRow[]): Join[] {
+  const withGuid = Map.groupBy(rows.filter(({ guid }) => guid !== null), ({ guid }) => guid);
+  return [...withGuid.values()].flatMap((same) => {
+    const [first, ...others] = same.toSorted((a, b) => (a.repliedAt ?? 0) - (b.repliedAt ?? 0));
+    const { plain } = first;
+    const isOwn = plain !== null && plain.length > MIN_MOTD && !isDefaultMotd(plain);
+    const isOne = isOwn &&
+      others.every((other, i) =>
+        statusOf(other) === statusOf(first) &&
+        !isContradiction(i === 0 ? first : others[i - 1], other)
+      );
+    return isOne
+      ? others.map((other) => ({ pair: [first, other] as const, rule: "guid" as const }))
+      : [];
+  });
+}
+
+/** Whether two rows show at one time numbers of players that one server does not have. */
+function isContradiction(one: GroupRow, other: GroupRow): boolean {
+  const [a, b] = [one.players ?? 0, other.players ?? 0];
+  const isSameTime = Math.abs((one.repliedAt ?? 0) - (other.repliedAt ?? 0)) <= SAME_TIME_MS;
+  return isSameTime && Math.abs(a - b) > Math.max(1, MAX_DIFFERENCE * Math.max(a, b));
 }
 
 /**

@@ -10,9 +10,11 @@ import {
   type Count,
   type GroupRow,
   hasEqualCounts,
+  isRandomGuid,
   type Join,
   joinedGroups,
   joinEndpoints,
+  joinGuids,
   joinPorts,
   type Pair,
   ruleOf,
@@ -24,7 +26,7 @@ export type ServerGroups = ReadonlyMap<number, ServerGroup>;
 
 const COLUMNS =
   "s.id, s.key, s.hostname, s.address, s.scope, s.port, s.protocol, s.edition, s.proxy, " +
-  "s.software, s.version, s.map, s.motd, s.alias_of, t.online, t.replied_at, t.players_online, t.players_max";
+  "s.software, s.version, s.map, s.motd, s.motd_plain, s.guid, s.alias_of, t.online, t.replied_at, t.players_online, t.players_max";
 const TABLES = "servers s join server_state t on t.server = s.id";
 
 /** Number of addresses and servers that are read at once. */
@@ -52,6 +54,7 @@ export async function readGroups(
   const beside = await besideAliases(database);
   const joins: Join[] = [
     ...joinEndpoints(await sharedEndpoints(database)),
+    ...joinGuids(await withSameGuid(database)),
     ...joinPorts(beside),
   ];
   const joined = new Set(joins.flatMap(({ pair }) => pair.map(({ id }) => id)));
@@ -102,6 +105,21 @@ async function besideAliases(database: Database): Promise<GroupRow[]> {
     const { condition, value } = hasAddressIn(database, hosts.slice(i, i + BATCH));
     const sql = `select ${COLUMNS} from ${TABLES} where ${condition}`;
     rows.push(...(await database.rows(sql, [value])).map(groupRow));
+  }
+  return rows;
+}
+
+/** The rows whose GUID another row has too. */
+async function withSameGuid(database: Database): Promise<GroupRow[]> {
+  const guids = (await database.rows(
+    "select guid from servers where guid is not null group by guid having count(*) > 1",
+  )).map(({ guid }) => String(guid)).filter(isRandomGuid);
+  const rows: GroupRow[] = [];
+  for (let i = 0; i < guids.length; i += BATCH) {
+    const isWanted = isInList(database, "s.guid", "text");
+    const sql = `select ${COLUMNS} from ${TABLES} where s.guid is not null and ${isWanted}`;
+    const some = await database.rows(sql, [listValue(database, guids.slice(i, i + BATCH))]);
+    rows.push(...some.map(groupRow));
   }
   return rows;
 }
@@ -174,6 +192,8 @@ function groupRow(row: Row): GroupRow {
     version: text(row.version),
     map: text(row.map),
     motd: text(row.motd),
+    plain: text(row.motd_plain),
+    guid: row.guid !== null && isRandomGuid(String(row.guid)) ? String(row.guid) : null,
     slots: number(row.players_max),
     players: number(row.players_online),
     online: row.online === 1,

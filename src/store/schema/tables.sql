@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 19. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 20. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite
@@ -18,7 +18,7 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 19; versions 1 to 18 had other tables
+  version integer not null,               -- 20; versions 1 to 19 had other tables
   identity text not null,                 -- the identity of the database, hexadecimal; a copy has the same
   collector text not null                 -- the identity of its collectors, hexadecimal; `copy` makes another one
 );
@@ -159,6 +159,7 @@ sqlite: create index servers_address on servers (address_sort, port);
 postgres: create index servers_port on servers (port, id);
 sqlite: create index servers_port on servers (port);
 create index servers_hostname on servers (hostname) where hostname is not null;
+create index servers_guid on servers (guid) where guid is not null;
 postgres: create index servers_software on servers (software_key, id);
 sqlite: create index servers_software on servers (software_key);
 postgres: create index servers_kind on servers (kind_key, id);

@@ -5,8 +5,10 @@ import {
   type Count,
   type GroupRow,
   hasEqualCounts,
+  isRandomGuid,
   joinedGroups,
   joinEndpoints,
+  joinGuids,
   joinPorts,
   type Pair,
   ruleOf,
@@ -20,7 +22,8 @@ function row(id: number, rest: Partial<GroupRow> = {}): GroupRow {
   const { host = "192.0.2.1", port = 25565 } = rest;
   return {
     ...{ id, key: `${host}:${port}`, hostname: null, host, port, protocol: "slp", edition: "java" },
-    ...{ proxy: null, software: "Paper", version: "1.21", map: null, motd: "Sky", slots: 20 },
+    ...{ proxy: null, software: "Paper", version: "1.21", map: null, motd: "Sky2", slots: 20 },
+    ...{ plain: "Sky2", guid: null },
     ...{ players: 3, online: true, repliedAt: 1000, aliasOf: null },
     ...rest,
   };
@@ -54,6 +57,35 @@ Deno.test("an endpoint's rows of different times are joined only if the replies 
   for (const other of [{ motd: "Other" }, { slots: 21 }, { version: "1.20" }, { software: null }]) {
     assertEquals(joined(joinEndpoints([row(1), row(2, { ...later, ...other })])), []);
   }
+});
+
+Deno.test("rows with one random GUID are joined, also of a server that moved", () => {
+  const guid = "13253860892328930865";
+  const [one, other] = [row(1, { guid }), row(2, { guid, host: "198.51.100.7" })];
+  assertEquals(joined(joinGuids([one, other])), [[1, 2]]);
+  const moved = { ...other, repliedAt: 9e9, players: 19 };
+  assertEquals(joined(joinGuids([{ ...one, online: false }, moved])), [[1, 2]]);
+  assertEquals(joined(joinGuids([row(1), row(2)])), []);
+  for (const rest of [{ motd: "Other" }, { version: "1.20" }, { slots: 9 }, { players: 9 }]) {
+    const liar = row(3, { guid, host: "203.0.113.1", ...rest });
+    assertEquals(joined(joinGuids([one, other, liar])), [], JSON.stringify(rest));
+  }
+  for (const plain of ["A Minecraft Server", "Hi", null]) {
+    assertEquals(joined(joinGuids([one, other].map((row) => ({ ...row, plain })))), []);
+  }
+});
+
+Deno.test("small and constant GUIDs are no random ones", () => {
+  for (const guid of ["13253860892328930865", "99999999999999999"]) assert(isRandomGuid(guid));
+  const constant = [
+    "0",
+    "1234567890123456",
+    "18446744073709551615",
+    "7092165985996863344",
+    "-1",
+    "",
+  ];
+  for (const guid of constant) assert(!isRandomGuid(guid), guid);
 });
 
 Deno.test("an alias makes a pair with the row that it names, and only on its own address", () => {

@@ -7,6 +7,9 @@ import { CachedGroups, hiddenMembers, othersOf } from "../../../src/store/groups
 import type { ServerGroup } from "../../../src/store/groups/group_rules.ts";
 import { hiddenServers } from "../../../src/store/groups/hidden_servers.ts";
 import { type PairVerdicts, readGroups } from "../../../src/store/groups/read_groups.ts";
+import type { ServerRecord } from "../../../src/core/record.ts";
+import { Store } from "../../../src/store/store.ts";
+import { record } from "../records.ts";
 import { countServers, selectServers } from "../../../src/store/server_queries.ts";
 import type { ServerFilters } from "../../../src/store/queries/filters.ts";
 import { onEngines } from "../databases.ts";
@@ -75,6 +78,35 @@ onEngines("of a group, the first row that filters match is selected", async (dat
   assertEquals(await listed({ port: [25565], network: ["192.0.2.1"] }), ["192.0.2.1:25565"]);
   assertEquals(await listed({ online: false }), []);
 });
+
+onEngines(
+  "a server that moved is one with its old endpoint, and a constant GUID joins none",
+  async (database) => {
+    const store = new Store(database, () => Promise.resolve());
+    const pong = (host: string, guid: string, rest: Partial<ServerRecord> = {}) =>
+      record(19132, {
+        host,
+        guid,
+        motd: "§aSky",
+        motd_plain: "Skyblock",
+        players_online: 4,
+        ...rest,
+      });
+    const small = "12345";
+    const shared = "13253860892328930001";
+    await store.write([
+      pong("192.0.2.1", "13253860892328930865"),
+      pong("192.0.2.2", "13253860892328930865", { seen_at: 9_000_000 }),
+      ...["192.0.2.3", "192.0.2.4"].map((host) => pong(host, small)),
+      ...["192.0.2.5", "192.0.2.6"].map((host) => pong(host, shared)),
+      pong("192.0.2.7", shared, { motd: "§aOther", motd_plain: "Other" }),
+    ]);
+    const groups = new Set((await readGroups(database)).values());
+    assertEquals([...groups].map((group) => group.map(({ key, rules }) => [key, rules])), [
+      [["192.0.2.1:19132", ["guid"]], ["192.0.2.2:19132", ["guid"]]],
+    ]);
+  },
+);
 
 Deno.test("the others of a group are the best known ones, without the row itself", () => {
   const group: ServerGroup = Array.from({ length: 30 }, (_, i) => ({

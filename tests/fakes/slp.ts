@@ -56,7 +56,7 @@ async function serve(listener: Deno.TcpListener, responder: StreamResponder): Pr
   await Promise.all(talks);
 }
 
-async function talk(conn: Deno.TcpConn, responder: StreamResponder): Promise<void> {
+export async function talk(conn: Deno.TcpConn, responder: StreamResponder): Promise<void> {
   using open = conn;
   const talk = responder.accept({ address: 0x7f000001, port: open.remoteAddr.port });
   const buffer = new Uint8Array(1024);

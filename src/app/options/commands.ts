@@ -243,8 +243,8 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     usage: "serve DATABASE [options]",
     purpose: "serve pages and a JSON API about a database, for browsers and programs",
     note:
-      "The dashboard only reads its database. It is for browsers of this machine, unless --host and --token-file\n" +
-      "are given. It runs until Ctrl-C. docs/guide/dashboard.md describes the pages and the API.\n" +
+      "The dashboard only reads its database. It is for browsers of this machine, unless --host and\n" +
+      "--token-file are given. It runs until Ctrl-C. docs/guide/dashboard.md describes pages and API.\n" +
       "With --status-api, everybody who reaches the port may request the status of servers:\n" +
       "database sends nothing; allow probes the servers of --probe-allow for every client; open probes\n" +
       "any public server that a client names. docs/guide/status-service.md has routes and limits.",

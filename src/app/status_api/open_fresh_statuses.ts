@@ -13,13 +13,13 @@ import type { Target } from "../../targets/parse.ts";
 import type { WatchRules } from "../../watch/mod.ts";
 import { openPollingSockets, type PollingSockets } from "../engines/watch_sockets.ts";
 import { MAX_PROBES, ProbeEngine, ProbeRefused } from "../metrics/probe/probe_engine.ts";
-import { areLoopback, ForbiddenTarget, ProbeTargets } from "../metrics/probe/probe_targets.ts";
+import { areLoopback, ForbiddenTarget } from "../metrics/probe/probe_targets.ts";
 import { readChangedOptOuts } from "../opt_outs/changed_opt_outs.ts";
 import { DEFAULT_SPEED, DEFAULTS } from "../settings/defaults.ts";
 import { eventIds, newScanId, randomBytes } from "../system_random.ts";
 import { type FreshRequest, FreshStatuses, StatusLimit } from "./fresh_statuses.ts";
 import { KeyedLimit, limitKey, type LimitRate } from "./keyed_limit.ts";
-import { PublicTargets } from "./public_targets.ts";
+import { ListedTargets, PublicTargets } from "./public_targets.ts";
 
 /** Limits of the mode `open`. Only requests that no shared status answers count. */
 export const OPEN_LIMITS = {
@@ -141,7 +141,7 @@ function freshStatuses(
   const isPublic = targets === "public";
   const permitted = isPublic
     ? new PublicTargets(network)
-    : new ProbeTargets({ servers: [], allowed: targets, lookups: network, allowPrivate });
+    : new ListedTargets(targets, { lookups: network, allowPrivate });
   const limits = isPublic ? new OpenLimits(() => clock.now()) : undefined;
   const engine = new ProbeEngine({
     ...{ targets: permitted, polling, clock, signal },

@@ -1,6 +1,6 @@
 /**
- * The targets that anybody may name in the mode `open` of the status API: public addresses, and names that
- * lead to them. Nothing is looked up or sent for others.
+ * The targets that clients of the status API may name: in the mode `open` public addresses and names that
+ * lead to them, in the mode `allow` those of a list. Nothing is looked up or sent for others.
  *
  * @module
  */
@@ -11,7 +11,9 @@ import {
   type ProbedEndpoint,
   type ProbeTarget,
   ProbeTargets,
+  type ProbeTargetsOptions,
 } from "../metrics/probe/probe_targets.ts";
+import type { Target } from "../../targets/parse.ts";
 import type { Lookups } from "../names/name_lookup.ts";
 
 /** The lowest port that is probed: those below belong to other services than games. */
@@ -20,6 +22,40 @@ export const MIN_PORT = 1024;
 const MAX_NAME = 253;
 /** Names whose last label is a number, which the system's resolver may read as an IPv4 address. */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/;
+
+/** Permits the targets of a list. Ports of other services are permitted only if the list names them. */
+export class ListedTargets extends ProbeTargets {
+  readonly #ports: ReadonlySet<number | undefined>;
+
+  constructor(
+    allowed: readonly Target[],
+    options: Pick<ProbeTargetsOptions, "lookups" | "allowPrivate">,
+  ) {
+    super({ ...options, servers: [], allowed });
+    this.#ports = new Set(allowed.map(({ port }) => port));
+  }
+
+  /** @throws ForbiddenTarget when a target may not be probed. */
+  override require(target: ProbeTarget, text: string): void {
+    super.require(target, text);
+    this.#requirePort(target.port, text);
+  }
+
+  /** Finds the endpoint of a name, and checks the port, which an SRV record may have replaced. */
+  override async resolve(
+    target: ProbeTarget & { readonly name: string },
+    families: readonly (4 | 6)[],
+  ): Promise<ProbedEndpoint> {
+    const endpoint = await super.resolve(target, families);
+    this.#requirePort(endpoint.port, target.name);
+    return endpoint;
+  }
+
+  #requirePort(port: number, text: string): void {
+    const reason = this.#ports.has(port) ? undefined : portReason(port);
+    if (reason !== undefined) throw new ForbiddenTarget(`Cannot probe "${text}": ${reason}`);
+  }
+}
 
 /** Permits public addresses and names that lead to them. */
 export class PublicTargets extends ProbeTargets {

@@ -102,7 +102,8 @@ Deno.test("with --status-api, everybody may read the status of servers, with the
     for (
       const [args, wanted] of [
         [["--names"], "Cannot use --names without --status-api"],
-        [["--status-api", "open"], 'Cannot use --status-api "open": expected database'],
+        [["--status-api", "some"], 'Cannot use --status-api "some": expected'],
+        [["--status-api", "open"], "Cannot use --status-api open without --i-have-permission"],
       ] as const
     ) {
       const { code, stderr } = await run(["serve", database, ...args]);

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { ATTACHMENTS, type RecordWithAttachments } from "../../../src/core/record.ts";
 import { removeServers } from "../../../src/store/forget/forget_servers.ts";
 import { Store } from "../../../src/store/store.ts";
-import { readStatus } from "../../../src/web/data/named_servers.ts";
+import { isOptedOut, readStatus } from "../../../src/web/data/named_servers.ts";
 import { parseStatusAddress, statusQueryOf } from "../../../src/web/status/status_address.ts";
 import { onEngines } from "../../store/databases.ts";
 import { forgettable, record } from "../../store/records.ts";
@@ -81,4 +81,15 @@ onEngines("the status API finds servers by name, SRV record and address", async 
   assertEquals(await motd("play.example", "bedrock"), undefined);
   const query = statusQueryOf(parseStatusAddress("10.0.0.1")!, "java");
   assertEquals((await readStatus(db, query))?.icon, Uint8Array.fromBase64(ICON));
+});
+
+onEngines("an address opted out, whether the database has a server there or not", async (db) => {
+  await db.run("insert into opt_outs (address, noted_at) values ('10.9.9.9', ?)", [
+    db.engine === "postgres" ? "2026-01-01" : 1,
+  ]);
+  await db.run("insert into opt_outs (address, noted_at) values ('2001:db8::9', ?)", [
+    db.engine === "postgres" ? "2026-01-01" : 1,
+  ]);
+  const all = ["10.9.9.9", "2001:db8::9", "10.9.9.8"].map((address) => isOptedOut(db, address));
+  assertEquals(await Promise.all(all), [true, true, false]);
 });

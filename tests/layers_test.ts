@@ -35,6 +35,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     "http",
     "network",
     "engines",
+    "query",
     "webhooks",
     "databases",
     "metrics",
@@ -381,7 +382,7 @@ Deno.test("certificates are not verified in one file only, which reads what serv
     found.push(...places.map((place) => `${below(file)}: ${place}`));
   }
   assertEquals(found.sort(), [
-    "net/deno/tls_stream.ts: rejectUnauthorized: false,",
+    "net/tcp/tls_stream.ts: rejectUnauthorized: false,",
     // the user's choice, by the `sslmode` of a database
     "store/database/postgres_driver.ts: rejectUnauthorized: boolean;",
     'store/database/postgres_driver.ts: rejectUnauthorized: sslMode.startsWith("verify-"),',

@@ -8,9 +8,9 @@ const json = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
 
 await Deno.remove(PACKAGE, { recursive: true }).catch(() => {});
 await Deno.mkdir(new URL("bin/", PACKAGE), { recursive: true });
-const dependencies = await bundleProgram();
+const bundles = await bundleProgram();
 await writeDeclarations();
-await writePackageFile("package.json", json(packageJson(dependencies)));
+await writePackageFile("package.json", json(packageJson(bundles)));
 await writePackageFile("bin/flags.json", json(commandFlags()));
 const FILES = ["README.md", "CHANGELOG.md", "LICENSE", "install/npm/THIRD_PARTY_LICENSES"];
 for (const path of FILES) {

@@ -2,7 +2,8 @@
  * Bundles the program, its threads and the library into `lib/`. Deno refuses TypeScript in
  * `node_modules`. Code that several of them load is in chunks that they share.
  */
-import { LIBRARY, PACKAGE, PROJECT, ROOT, writePackageFile } from "./project.ts";
+import { bundleForNode, SHARED } from "./node_bundle.ts";
+import { LIBRARY, NODE_ENTRY, PACKAGE, PROJECT, ROOT, writePackageFile } from "./project.ts";
 
 /** Names of the packages whose code is in the bundles. */
 const LICENSED = await Deno.readTextFile(new URL("THIRD_PARTY_LICENSES", import.meta.url));
@@ -40,14 +41,18 @@ async function runBundle(sources: readonly string[]): Promise<void> {
   if (!success) throw new Error("deno bundle failed");
 }
 
-/**
- * Makes the bundles.
- *
- * @returns The npm packages that they load.
- */
-export async function bundleProgram(): Promise<Dependencies> {
+/** What `package.json` names of the bundles. */
+export interface Bundles {
+  /** The npm packages that they load. */
+  readonly dependencies: Dependencies;
+  /** The paths of the program and its threads, which do something when they are loaded. */
+  readonly programs: readonly string[];
+}
+
+/** Makes the bundles. */
+export async function bundleProgram(): Promise<Bundles> {
   const threads = await threadSources("src/");
-  await runBundle(["main", ...LIBRARY.map(({ path }) => path), ...threads]);
+  await runBundle(["main", ...LIBRARY.map(({ path }) => path), SHARED, ...threads]);
   const lib = new URL("lib/", PACKAGE);
   const dependencies: Dependencies = {};
   const started: string[] = [];
@@ -72,7 +77,8 @@ export async function bundleProgram(): Promise<Dependencies> {
     throw new Error(`threads in the sources: ${threads}; in the bundles: ${started}`);
   }
   await writeStandIns();
-  return { deno: Deno.version.deno, ...dependencies };
+  const programs = ["main", ...threads].map((path) => `./lib/${path}.js`);
+  return { dependencies: { deno: Deno.version.deno, ...dependencies }, programs };
 }
 
 /** What programs in Node and Bun can import. */
@@ -84,16 +90,35 @@ const PURE = LIBRARY.filter(({ needsDeno }) => !needsDeno).map(({ name }) => nam
  * that the compiler reports the import.
  */
 async function writeStandIns(): Promise<void> {
-  for (const { name, path } of LIBRARY.filter(({ needsDeno }) => needsDeno)) {
+  for (const { name, subpath, path } of LIBRARY.filter(({ needsDeno }) => needsDeno)) {
     const names = Object.keys(await import(new URL(`lib/${path}.js`, PACKAGE).href));
+    if (subpath === ".") {
+      await writeNodeModule(names);
+      continue;
+    }
     const message = `${name} needs Deno, because it uses Deno's sockets and files. ` +
-      `In Node and Bun you can import ${PURE.join(", ")}, or run the command blocksweep.`;
+      `In Node and Bun you can import blocksweep, ${
+        PURE.join(", ")
+      }, or run the command blocksweep.`;
     await writePackageFile(
       `lib/${path}.node.js`,
       `throw new Error(${JSON.stringify(message)});\nexport let ${names.join(", ")};\n`,
     );
     await writePackageFile(`lib/${path}.node.d.ts`, `/** ${message} */\nexport {};\n`);
   }
+}
+
+/**
+ * Writes what Node and Bun load in place of the main module: `query()` and the constants, and functions that
+ * report that they need Deno. Types have only the former, so that the compiler reports the others.
+ *
+ * @param names The names that the module exports in Deno.
+ */
+async function writeNodeModule(names: readonly string[]): Promise<void> {
+  const own = Object.keys(await import(new URL(`${NODE_ENTRY}.ts`, ROOT).href));
+  const message = "needs Deno, because it uses Deno's sockets and files. " +
+    "In Node and Bun, blocksweep has query(), and you can run the command blocksweep.";
+  await bundleForNode(names.filter((name) => !own.includes(name)), message);
 }
 
 /** The unstable features of Deno that the program uses, as flags. */

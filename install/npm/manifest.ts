@@ -1,9 +1,9 @@
 /** The package's package.json, and the permissions of each command. */
-import { type Dependencies, UNSTABLE_FLAGS } from "./bundle.ts";
-import { LIBRARY, PROJECT } from "./project.ts";
+import { type Bundles, UNSTABLE_FLAGS } from "./bundle.ts";
+import { LIBRARY, NODE_ENTRY, PROJECT } from "./project.ts";
 
 /** What the package's package.json contains. */
-export function packageJson(dependencies: Dependencies): object {
+export function packageJson({ dependencies, programs }: Bundles): object {
   const { version, license } = PROJECT;
   return {
     name: "blocksweep",
@@ -15,12 +15,17 @@ export function packageJson(dependencies: Dependencies): object {
     ],
     license,
     type: "module",
-    engines: { node: ">=20" },
+    // Loading any other module has no effects, so that bundlers can leave out what is not used.
+    sideEffects: programs,
+    engines: { node: ">=20.16" },
     bin: { blocksweep: "bin/blocksweep.js" },
     files: ["bin", "lib", "types", "CHANGELOG.md", "THIRD_PARTY_LICENSES"],
     exports: Object.fromEntries(LIBRARY.map(({ subpath, path, needsDeno }) => {
       const module = { types: `./types/${path}.d.ts`, default: `./lib/${path}.js` };
-      return [subpath, needsDeno ? { deno: module, default: `./lib/${path}.node.js` } : module];
+      if (!needsDeno) return [subpath, module];
+      const file = `./lib/${path}.node.js`;
+      const types = subpath === "." ? { types: `./types/${NODE_ENTRY}.d.ts` } : {};
+      return [subpath, { deno: module, default: { ...types, default: file } }];
     })),
     dependencies,
   };

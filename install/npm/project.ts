@@ -20,6 +20,8 @@ export const PROJECT: Project = JSON.parse(await Deno.readTextFile(new URL("deno
 
 /** The subpaths of the library that need Deno. The other modules are pure. */
 const NEED_DENO: ReadonlySet<string> = new Set([".", "./scan", "./store", "./testing"]);
+/** The path of the source that replaces the main module in Node and Bun, without suffix. */
+export const NODE_ENTRY = "src/entry/node";
 
 /** A module of the library. */
 export interface LibraryModule {
@@ -29,6 +31,7 @@ export interface LibraryModule {
   readonly name: string;
   /** The path of its source without suffix, which its files in the package have too. */
   readonly path: string;
+  /** Whether Node and Bun load another module in its place. */
   readonly needsDeno: boolean;
 }
 

@@ -5,7 +5,8 @@
  */
 export type { CommonOptions, InquiryOptions, ScanOrWatchOptions } from "./common_options.ts";
 export { lan, type LanOptions } from "./lan.ts";
-export { query, type QueryOptions } from "./query.ts";
+export { query } from "./query.ts";
+export type { QueryOptions } from "./query_host.ts";
 export { scan } from "./scan.ts";
 export type { ScanOptions } from "./scan_options.ts";
 export { watch } from "./watch.ts";

@@ -3,24 +3,9 @@
  *
  * @module
  */
-import { locateHosts, queryEndpoints, readQuery, recordsOf } from "../app/scan/mod.ts";
+import { contextNetwork } from "../app/network/call_context.ts";
 import type { ServerRecord } from "../core/record.ts";
-import { callContext, type InquiryOptions, signalOf } from "./common_options.ts";
-import { givenOptions, wrongType } from "./given_options.ts";
-
-/** Options of a query. They have the names and defaults of the options of `blocksweep query`. */
-export interface QueryOptions extends InquiryOptions {
-  /**
-   * Number of repetitions of an exchange without a reply, 0 to 3.
-   *
-   * @default 1
-   */
-  readonly retries?: number;
-  /** Whether to verify that servers accept RakNet connections. Default: no. */
-  readonly verify?: boolean;
-  /** Whether records contain no names of players. Default: records contain them. */
-  readonly noPlayers?: boolean;
-}
+import { queryHost, type QueryOptions } from "./query_host.ts";
 
 /**
  * Queries the servers of one host.
@@ -48,17 +33,9 @@ export interface QueryOptions extends InquiryOptions {
  * assertEquals([server.protocol, server.port], ["raknet", 19132]);
  * ```
  */
-export async function query(
+export function query(
   host: string,
   options: QueryOptions = {},
 ): Promise<readonly ServerRecord[]> {
-  if (typeof host !== "string") throw wrongType("host", host, "a text");
-  const given = givenOptions("query", [host], options);
-  const request = readQuery(given, callContext("query", options));
-  const signal = signalOf(options);
-  signal.throwIfAborted();
-  const [{ located }] = await locateHosts(request);
-  const queried = await queryEndpoints(located, request, signal);
-  signal.throwIfAborted();
-  return recordsOf(request, queried);
+  return queryHost(host, options, contextNetwork);
 }

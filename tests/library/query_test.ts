@@ -1,11 +1,12 @@
 /**
  * query() of the library, on a simulated network.
  *
- * Covers src/app/scan/query_endpoints.ts, src/app/system_random.ts and src/net/network.ts.
+ * Covers src/app/query/query_endpoints.ts, src/app/system_random.ts and src/net/network.ts.
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../src/core/errors.ts";
-import { query, type QueryOptions } from "../../src/library/query.ts";
+import { query } from "../../src/library/query.ts";
+import type { QueryOptions } from "../../src/library/query_host.ts";
 import { SimulatedNetwork } from "../../src/testing/simulated_network.ts";
 
 /**

@@ -1,13 +1,15 @@
 /**
  * Streams over real sockets, on loopback.
  *
- * Covers src/net/deno/tcp_dialer.ts and src/net/file_descriptors.ts.
+ * Covers src/net/deno/tcp_dialer.ts, src/net/tcp/connect_failure.ts, src/net/tcp/node_stream.ts and
+ * src/net/file_descriptors.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import { createServer } from "node:net";
 import type { Endpoint } from "../../src/core/address.ts";
 import { systemClock } from "../../src/net/clock.ts";
-import { connectFailure, denoDialer } from "../../src/net/deno/tcp_dialer.ts";
+import { denoDialer } from "../../src/net/deno/tcp_dialer.ts";
+import { connectFailure } from "../../src/net/tcp/connect_failure.ts";
 import type { SendGate } from "../../src/net/send_gate.ts";
 import { descriptorsLeft } from "../../src/net/file_descriptors.ts";
 import { openSocket } from "../../src/net/deno/udp_socket.ts";

@@ -1,7 +1,7 @@
 /**
  * TLS over real sockets, on loopback.
  *
- * Covers src/net/deno/tls_stream.ts.
+ * Covers src/net/tcp/tls_stream.ts.
  */
 import { assert, assertEquals } from "@std/assert";
 import type { TLSSocket } from "node:tls";

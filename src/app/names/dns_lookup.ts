@@ -12,6 +12,7 @@ import {
   chooseService,
   type ServiceFinder,
   serviceName,
+  type ServiceRecord,
   unusableServices,
 } from "../../targets/srv.ts";
 import { firstLines, MistakenName } from "./name_lookup.ts";
@@ -34,8 +35,8 @@ export async function resolveName(
     addresses.delete(undefined); // with a zone, for example fe80::1%eth0
     if (addresses.size > 0) return [...addresses as Set<Address>];
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    const { code, message } = error as Error & { code?: string };
+    const { name: kind, code, message } = error as Error & { code?: string };
+    if (kind === "NotCapable") throw error;
     const why = FAULTS[code ?? ""] ?? message;
     const hint = protocolHint(name, allProtocols);
     const text = `Cannot find host "${name}": ${why}${hint}`;
@@ -59,10 +60,19 @@ const FAULTS: Readonly<Record<string, string>> = {
   EAI_AGAIN: NO_REPLY,
 };
 
+/**
+ * Looks up the SRV records at an absolute name, which has no final dot. Without records, it returns none. It
+ * rejects if no name server replies.
+ */
+export type ServiceRecords = (
+  name: string,
+  signal: AbortSignal,
+) => Promise<readonly ServiceRecord[]>;
+
 /** How SRV records are looked up. */
 export interface ServiceLookup {
-  /** The name servers to query. Default: the system's. */
-  readonly nameServer?: { readonly ipAddr: string; readonly port: number };
+  /** Looks up the records. Default: with Deno, at the system's name servers. */
+  readonly recordsOf?: ServiceRecords;
   /** The clock of the timeout. Default: the machine's. */
   readonly clock?: Pick<Clock, "after">;
   /** Receives a line for each record that cannot be used. Default: the lines are dropped. */
@@ -73,11 +83,10 @@ export interface ServiceLookup {
 const MAX_MS = 2000;
 
 /**
- * Makes a lookup function for SRV records. It rejects with InputError when the lookup fails. The system
- * reports a missing record and a refusal of the name server alike: both mean that there is no record.
+ * Makes a lookup function for SRV records. It rejects with InputError when the lookup fails.
  */
 export function serviceFinder(
-  { nameServer, clock = systemClock, note = () => {} }: ServiceLookup = {},
+  { recordsOf = denoRecords(), clock = systemClock, note = () => {} }: ServiceLookup = {},
 ): ServiceFinder {
   return async (name) => {
     const ascii = nodeUrl().domainToASCII(name);
@@ -85,18 +94,35 @@ export function serviceFinder(
     const late = new AbortController();
     const cancel = clock.after(MAX_MS, () => late.abort());
     try {
-      // The final dot makes the name absolute: the resolver appends no search domains.
-      const options = { nameServer, signal: late.signal };
-      const records = await Deno.resolveDns(`${serviceName(ascii)}.`, "SRV", options);
+      const records = await recordsOf(serviceName(ascii), late.signal);
       firstLines(unusableServices(name, records)).forEach(note);
       return chooseService(records);
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      const timedOut = late.signal.aborted || error instanceof Deno.errors.TimedOut;
+      const timedOut = late.signal.aborted || (error as Error).name === "TimedOut";
       const why = timedOut ? NO_REPLY : failure(error as Error);
       throw new InputError(`Cannot look up the SRV record of "${name}": ${why}`);
     } finally {
       cancel();
+    }
+  };
+}
+
+/**
+ * Lookups of SRV records with Deno. The system reports a missing record and a refusal of the name server
+ * alike.
+ *
+ * @param nameServer The name server to query. Default: the system's.
+ */
+export function denoRecords(
+  nameServer?: { readonly ipAddr: string; readonly port: number },
+): ServiceRecords {
+  return async (name, signal) => {
+    try {
+      // The final dot makes the name absolute: the resolver appends no search domains.
+      return await Deno.resolveDns(`${name}.`, "SRV", { nameServer, signal });
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return [];
+      throw error;
     }
   };
 }

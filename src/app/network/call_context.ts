@@ -22,6 +22,12 @@ export interface CallContext extends Required<ReadingContext> {
   readonly note: (text: string) => void;
 }
 
+/** What a query uses of a network. */
+export type QueryNetwork = Pick<
+  Network,
+  "clock" | "openSocket" | "dialer" | "resolve" | "findService"
+>;
+
 /**
  * The network of the context, or that of this machine. Nothing is opened or read yet.
  *

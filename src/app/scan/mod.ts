@@ -7,15 +7,6 @@ export { locateTargets, readTextFiles } from "./locate_targets.ts";
 export { configurationOf, type PreparedScan, prepareScan } from "./prepare_scan.ts";
 export { foundIn, type ScanProgress } from "./progress_meter.ts";
 export {
-  locateHosts,
-  type NamedHost,
-  type QueriedEndpoint,
-  type QueryCall,
-  queryEndpoints,
-  readQuery,
-  recordsOf,
-} from "./query_endpoints.ts";
-export {
   readScan,
   type ScanContext,
   type ScanRequest,

@@ -28,8 +28,13 @@ export interface FfiConditions {
 
 /** The conditions of this process. They prompt for no permission. */
 export const CONDITIONS_HERE: FfiConditions = {
-  os: Deno.build.os,
-  arch: Deno.build.arch,
+  // The values are read at use, because Node.js and Bun also load this file.
+  get os() {
+    return Deno.build.os;
+  },
+  get arch() {
+    return Deno.build.arch;
+  },
   granted(name) {
     const { state, partial } = Deno.permissions.querySync({ name });
     return state === "granted" && !partial;

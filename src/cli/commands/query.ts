@@ -22,7 +22,8 @@ import {
   queryEndpoints,
   readQuery,
   recordsOf,
-} from "../../app/scan/mod.ts";
+} from "../../app/query/mod.ts";
+import { contextNetwork } from "../../app/network/call_context.ts";
 import { FoundRows, planFoundRows } from "../../app/outputs/mod.ts";
 import { protocolsOf } from "../../app/settings/mod.ts";
 import { versionsWith } from "../../classify/game_versions.ts";
@@ -38,7 +39,7 @@ export async function runQuery({ args, allProtocols }: CommandCall): Promise<num
     warn: reportLine,
     note: reportError,
     nameOf: typedNames("query", args),
-  });
+  }, contextNetwork);
   const { options, words } = request;
   if (words.length === 0) throw new InputError("Cannot query: name a host, as HOST or HOST:PORT");
   const plans = planFoundRows(options, outputColumns());

@@ -12,7 +12,6 @@ import {
   formatHost,
 } from "../../core/address.ts";
 import { openSocket } from "./udp_socket.ts";
-import { isShortage } from "../file_descriptors.ts";
 import type { SendGate } from "../send_gate.ts";
 import type {
   ConnectError,
@@ -22,6 +21,8 @@ import type {
   Stream,
   TlsFailure,
 } from "../socket.ts";
+import { codeOf, connectFailure } from "../tcp/connect_failure.ts";
+import { NodeStream, untilConnected } from "../tcp/node_stream.ts";
 
 /** Maximum number of bytes of one read. */
 const CHUNK = 16 * 1024;
@@ -100,24 +101,12 @@ class DenoDialer implements Dialer {
     const begin = () => connect({ host, port: to.port, localAddress });
     const socket = gate === undefined ? begin() : await this.#inTurn(gate, begin);
     if (socket === "kept back") return socket;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const abort = () => reject(signal.reason);
-    socket.once("connect", resolve).once("error", reject);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    try {
-      await promise;
-    } catch (error) {
-      socket.on("error", () => {}).destroy();
-      throw error;
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
-    return new NodeStream(socket, this);
+    await untilConnected(socket, signal);
+    return new NodeStream(socket, this.#count);
   }
 
   async encrypt(stream: Stream, serverName?: string): Promise<EncryptedStream | TlsFailure> {
-    const { encrypt } = await import("./tls_stream.ts"); // with node:tls it takes 30 ms
+    const { encrypt } = await import("../tcp/tls_stream.ts"); // with node:tls it takes 30 ms
     return await encrypt(stream, serverName, this.#count);
   }
 
@@ -136,11 +125,6 @@ class DenoDialer implements Dialer {
   }
 }
 
-function codeOf(error: unknown): string {
-  const { code, name } = error as { code?: string; name: string };
-  return code ?? name;
-}
-
 /** Whether this machine has an address of a family. The loopback address is enough. */
 function hasAddress(bits: 4 | 6): boolean {
   try {
@@ -153,21 +137,6 @@ function hasAddress(bits: 4 | 6): boolean {
 
 /** The IPv4 loopback address, 127.0.0.1. */
 const LOOPBACK = 0x7f000001;
-
-/**
- * The meaning of an error code; an unknown code means that the peer is unreachable.
- *
- * @param hasAddress Whether this machine has an address of the peer's family. Without one,
- * EADDRNOTAVAIL means that no peer is reachable; with one, that no local port is free.
- */
-export function connectFailure(code: string, hasAddress: () => boolean): ConnectFailure {
-  if (REFUSALS.has(code)) return "refused";
-  if (code === "EADDRNOTAVAIL" && !hasAddress()) return "unreachable";
-  if (isShortage(code)) return "exhausted";
-  return code === "ETIMEDOUT" || code === "TimedOut" ? "timeout" : "unreachable";
-}
-
-const REFUSALS = new Set(["ECONNREFUSED", "ECONNRESET", "ConnectionRefused", "ConnectionReset"]);
 
 /** A stream over a connection of Deno. */
 export class DenoStream implements Stream {
@@ -210,39 +179,5 @@ export class DenoStream implements Stream {
   [Symbol.dispose](): void {
     if (!this.#closed) this.conn.close();
     this.#closed = true;
-  }
-}
-
-class NodeStream implements Stream {
-  readonly #chunks: AsyncIterator<Uint8Array>;
-  #closed = false;
-
-  constructor(
-    private readonly socket: Socket,
-    private readonly dialer: DenoDialer,
-  ) {
-    // This event reports a reset during a write. A later read then returns the reset.
-    socket.on("error", () => {});
-    this.#chunks = socket[Symbol.asyncIterator]();
-  }
-
-  async read(): Promise<Uint8Array | "closed" | "reset"> {
-    try {
-      const { done, value } = await this.#chunks.next();
-      return done ? "closed" : new Uint8Array(value);
-    } catch (error) {
-      if (this.#closed) return "closed";
-      this.dialer.count(error);
-      return "reset";
-    }
-  }
-
-  write(bytes: Uint8Array): Promise<boolean> {
-    return new Promise((resolve) => this.socket.write(bytes, (error) => resolve(error == null)));
-  }
-
-  [Symbol.dispose](): void {
-    this.#closed = true;
-    this.socket.destroy();
   }
 }

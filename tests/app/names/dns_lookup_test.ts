@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
-import { protocolHint, serviceFinder } from "../../../src/app/names/dns_lookup.ts";
+import { denoRecords, protocolHint, serviceFinder } from "../../../src/app/names/dns_lookup.ts";
 import { InputError } from "../../../src/core/errors.ts";
 import { type ServiceRecord, unusableServices } from "../../../src/targets/srv.ts";
 import { type DnsAnswer, openDns } from "../../fakes/dns.ts";
@@ -12,7 +12,7 @@ const record = (target: string, port: number, priority = 0, weight = 0): Service
 /** Looks up a name at a name server that sends the same reply to every query. */
 async function find(response: DnsAnswer, name = "play.example.org") {
   await using dns = openDns(response);
-  const service = await serviceFinder({ nameServer: dns.nameServer })(name);
+  const service = await serviceFinder({ recordsOf: denoRecords(dns.nameServer) })(name);
   return { service, queried: dns.queried };
 }
 
@@ -44,7 +44,7 @@ Deno.test("SRV records without a host name are reported, with their text escaped
   await using dns = openDns(records);
   const notes: string[] = [];
   const find = serviceFinder({
-    nameServer: dns.nameServer,
+    recordsOf: denoRecords(dns.nameServer),
     note: (text: string) => notes.push(text),
   });
   assertEquals((await find("play.example"))?.host, "mc.example");
@@ -106,7 +106,7 @@ Deno.test("a lookup at an unresponsive name server, or one with invalid replies,
         return () => {};
       },
     };
-    const search = serviceFinder({ nameServer: dns.nameServer, clock });
+    const search = serviceFinder({ recordsOf: denoRecords(dns.nameServer), clock });
     await assertRejects(
       () => search("play.example.org"),
       InputError,
@@ -140,7 +140,7 @@ Deno.test({
   name: "a lookup without permission is refused with the name of the flag",
   permissions: { net: ["127.0.0.2"] },
   fn: async () => {
-    const search = serviceFinder({ nameServer: { ipAddr: "127.0.0.1", port: 53 } });
+    const search = serviceFinder({ recordsOf: denoRecords({ ipAddr: "127.0.0.1", port: 53 }) });
     await assertRejects(() => search("play.example.org"), InputError, "--allow-net");
   },
 });

@@ -8,7 +8,7 @@ import {
 } from "../../../src/core/address.ts";
 import { locate } from "../../../src/app/names/locate_server.ts";
 import { lookUpName, type Lookups } from "../../../src/app/names/name_lookup.ts";
-import { serviceFinder } from "../../../src/app/names/dns_lookup.ts";
+import { denoRecords, serviceFinder } from "../../../src/app/names/dns_lookup.ts";
 import { readWatchTargets } from "../../../src/app/targets/watch_targets.ts";
 import { composeTargets, findTargets } from "../../../src/app/targets/find_targets.ts";
 import { InputError } from "../../../src/core/errors.ts";
@@ -250,7 +250,7 @@ Deno.test("names in databases and checkpoints are not looked up again", async ()
 Deno.test("the rules for SRV records apply to replies of a real name server", async () => {
   await using dns = openDns([{ priority: 0, weight: 0, port: 25570, target: "localhost." }]);
   const { lookups, notes } = server(["127.0.0.1"], "localhost");
-  const findService = serviceFinder({ nameServer: dns.nameServer });
+  const findService = serviceFinder({ recordsOf: denoRecords(dns.nameServer) });
   await assertRejects(
     () =>
       locate(

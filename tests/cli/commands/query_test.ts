@@ -2,9 +2,10 @@
 import { assertEquals, assertStringIncludes, fail } from "@std/assert";
 import { parseAddress } from "../../../src/core/address.ts";
 import { locate } from "../../../src/app/names/locate_server.ts";
-import { serviceFinder } from "../../../src/app/names/dns_lookup.ts";
+import { denoRecords, serviceFinder } from "../../../src/app/names/dns_lookup.ts";
 import { announceWait } from "../../../src/cli/commands/query.ts";
-import { readQuery } from "../../../src/app/scan/query_endpoints.ts";
+import { contextNetwork } from "../../../src/app/network/call_context.ts";
+import { readQuery } from "../../../src/app/query/query_endpoints.ts";
 import { readArgs, typedNames } from "../../../src/cli/options/parse_arguments.ts";
 import { readNdjson } from "../../../src/fleet/judge/verify_rows.ts";
 import * as slp from "../../../src/protocols/slp/mod.ts";
@@ -149,7 +150,7 @@ Deno.test("query prints what it waits for on a terminal after a second, if nothi
       warn: fail,
       note: fail,
       nameOf: typedNames("query", args),
-    });
+    }, contextNetwork);
     const network = { ...request.network, clock };
     return {
       clock,
@@ -198,7 +199,7 @@ Deno.test("a name with an SRV record is queried at the record's target", async (
       PROTOCOLS.filter((protocol) => protocol.name === "slp"),
       {
         resolve: () => Promise.resolve([parseAddress(address)!]),
-        findService: serviceFinder({ nameServer: dns.nameServer }),
+        findService: serviceFinder({ recordsOf: denoRecords(dns.nameServer) }),
         note: (text) => {
           throw new Error(text);
         },

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { anyAddress, type Network } from "../../net/mod.ts";
+import { anyAddress } from "../../net/mod.ts";
 import { nonceOf, type QueriedServer, queryServer } from "../../scan/mod.ts";
 import { Shortage } from "../../net/file_descriptors.ts";
 import type { InputError } from "../../core/errors.ts";
@@ -11,7 +11,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import { withoutPlayers } from "../../protocols/declared_facts.ts";
 import { shortageLine } from "../engines/send_error_lines.ts";
 import { streamLimits } from "../engines/scan_rates.ts";
-import { type CallContext, contextNetwork } from "../network/call_context.ts";
+import type { CallContext, QueryNetwork } from "../network/call_context.ts";
 import type { GivenOptions } from "../options/given_options.ts";
 import type { OptionsOf } from "../options/option_table.ts";
 import { readOptions } from "../options/read_options.ts";
@@ -26,7 +26,7 @@ export interface QueryCall {
   readonly options: OptionsOf<"query">;
   /** The hosts, as the user named them. */
   readonly words: readonly string[];
-  readonly network: Network;
+  readonly network: QueryNetwork;
   /** Receives the reason why a record of a name is not used, and a lack of descriptors. */
   readonly note: (text: string) => void;
 }
@@ -34,13 +34,18 @@ export interface QueryCall {
 /**
  * Reads the options of a query.
  *
+ * @param networkOf Returns the network of the query, which passes on notes to the function of its context.
  * @throws InputError for options that cannot be used.
  */
-export function readQuery(given: GivenOptions, context: CallContext): QueryCall {
+export function readQuery(
+  given: GivenOptions,
+  context: CallContext,
+  networkOf: (context: CallContext) => QueryNetwork,
+): QueryCall {
   const options = readOptions("query", given, context);
   chosenVerify(options);
   const note = options.quiet ? () => {} : context.note;
-  return { options, words: given.words, network: contextNetwork({ ...context, note }), note };
+  return { options, words: given.words, network: networkOf({ ...context, note }), note };
 }
 
 /** A host as the user named it, and its endpoints. */

@@ -91,6 +91,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
     "api",
     "status",
     "http",
+    "visitors",
     "report",
   ],
 };

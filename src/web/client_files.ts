@@ -8,6 +8,7 @@ import uplotStyle from "npm:uplot@1.6.32/dist/uPlot.min.css" with { type: "text"
 import { nodeModule } from "../core/node_modules.ts";
 import mark from "./style/mark.svg" with { type: "text" };
 import style from "./style/style.css" with { type: "text" };
+import visitors from "./style/visitors.css" with { type: "text" };
 import chart_data from "./browser/chart_data.ts" with { type: "text" };
 import chart_texts from "./browser/chart_texts.ts" with { type: "text" };
 import charts from "./browser/charts.ts" with { type: "text" };
@@ -49,6 +50,7 @@ const MODULES: Readonly<Record<string, string>> = {
 export function clientFiles(): ClientFile[] {
   return [
     { name: "style.css", contentType: "text/css; charset=utf-8", body: styleSheet() },
+    { name: "visitors.css", contentType: "text/css; charset=utf-8", body: compact(visitors) },
     { name: "mark.svg", contentType: "image/svg+xml", body: mark },
     scriptFile("uplot", `${uplot}\nexport default uPlot;\n`),
     ...Object.entries(MODULES).map(([name, text]) =>
@@ -69,8 +71,11 @@ function scriptFile(name: string, body: string): ClientFile {
 
 /** The style of all pages, without comments and unnecessary spaces. */
 export function styleSheet(): string {
-  return (colorRules() + uplotStyle + style).replace(/\/\*[^]*?\*\//g, "").replace(/\n */g, " ")
-    .replace(/ ?([{};,]) ?/g, "$1");
+  return compact(colorRules() + uplotStyle + style);
+}
+
+function compact(css: string): string {
+  return css.replace(/\/\*[^]*?\*\//g, "").replace(/\n */g, " ").replace(/ ?([{};,]) ?/g, "$1");
 }
 
 /** The script that draws charts, as one script without imports. */

@@ -96,7 +96,7 @@ export const NO_CHANGES: Changes = {
 
 /** The sort keys that all servers have in common, by order. */
 const POSITIONS: Readonly<Record<UsualOrder, readonly (string | number)[]>> = {
-  players: [1, 5],
+  players: [1, 1, 5],
   latency: [20],
   seen: [NOW],
   new: [NOW],
@@ -159,6 +159,8 @@ export function fakeData(more: Partial<DashboardData> = {}, count = 5): Dashboar
       });
     },
     facets: () => Promise.resolve({ ...counts, facets, totals } as never),
+    hourlyPlayers: (ids) => Promise.resolve(new Map(ids.map((id) => [id, [null, id]]))),
+    withoutOptedOut: (ids) => Promise.resolve(ids),
     named: (name) =>
       Promise.resolve(servers.filter(({ key, host }) => key === name || host === name)),
     server: (wanted) => {

@@ -247,11 +247,13 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
       "--token-file are given. It runs until Ctrl-C. docs/guide/dashboard.md describes pages and API.\n" +
       "With --status-api, everybody who reaches the port may request the status of servers:\n" +
       "database sends nothing; allow probes the servers of --probe-allow for every client; open probes\n" +
-      "any public server that a client names. docs/guide/status-service.md has routes and limits.",
+      "any public server that a client names. docs/guide/status-service.md has routes and limits.\n" +
+      "--public serves a list for visitors in place of the dashboard: docs/guide/public-list.md.",
     examples: [
       "serve servers.db",
       "serve postgres://reader@db.example.org/servers --port 8080",
       "serve servers.db --host 192.168.1.5 --token-file token.txt",
+      "serve servers.db --public https://servers.example.org --contact you@example.org",
       "serve servers.db --status-api database",
       "serve servers.db --status-api allow --probe-allow play.example.org",
     ],

@@ -164,6 +164,18 @@ export const CONTACT: ValueType<string> = valueType(
   },
 );
 
+/** The address of a web site: its origin, without a path. */
+export const SITE_URL: ValueType<string> = valueType(
+  "URL",
+  "the address of a web site without a path, for example https://servers.example.org",
+  (text) => {
+    const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+    const isSite = url !== null && url.pathname === "/" &&
+      url.username + url.password + url.search + url.hash === "";
+    return isSite ? url.origin : undefined;
+  },
+);
+
 /** The address of a network card. */
 export const MAC: ValueType<Uint8Array> = valueType(
   "MAC",

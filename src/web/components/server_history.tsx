@@ -75,8 +75,10 @@ export function HistoryCharts(
   );
 }
 
-/** The slots are no part of the scale: most servers have far more of them than players. */
-function playersChart(history: History): ChartProperties {
+/**
+ * The chart of players. The slots are no part of the scale: most servers have far more of them than players.
+ */
+export function playersChart(history: History): ChartProperties {
   const { points, step } = history;
   const slotCounts = [...new Set(points.flatMap(({ slots }) => slots ?? []))];
   const [slots, most, players] = [

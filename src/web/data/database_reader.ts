@@ -23,8 +23,9 @@ import {
   type MapQuery,
 } from "../queries/dashboard_data.ts";
 import { observedSince, readHistory } from "./history/read_history.ts";
+import { hourlyPlayers } from "./history/hourly_players.ts";
 import { readIcon } from "./icons.ts";
-import { isOptedOut, namedServers, readStatus } from "./named_servers.ts";
+import { idsWithoutOptedOut, isOptedOut, namedServers, readStatus } from "./named_servers.ts";
 import { countAll, readFinds, readOverview, STALE_SERVER_MS } from "./overview.ts";
 import { readScanMembers } from "./scan_members.ts";
 import { ScannedSpace } from "./scanned_space.ts";
@@ -68,6 +69,8 @@ export function dashboardDataOf(
     named: (name) => namedServers(database, name),
     server: (id) => readDetails(database, id, geoipOf, serverIndex, groups),
     history: (id, from, to, step) => readHistory(database, id, from, to, step),
+    withoutOptedOut: (ids) => idsWithoutOptedOut(database, ids),
+    hourlyPlayers: (ids) => hourlyPlayers(database, ids),
     observedSince: (ids, since) => observedSince(database, ids, since),
     icon: (hash) => readIcon(database, hash),
     status: (query) => readStatus(database, query),

@@ -44,7 +44,7 @@ export async function readStatus(
   database: Database,
   query: StatusQuery,
 ): Promise<StoredStatus | undefined> {
-  const ids = await withoutOptedOut(database, await serversNamed(database, query));
+  const ids = await idsWithoutOptedOut(database, await serversNamed(database, query));
   const servers = await listedServers(database, ids, () => UNKNOWN_GEOIP);
   const server = servers.find((one) => isOfEdition(one, query.edition));
   if (server === undefined) return undefined;
@@ -76,7 +76,11 @@ export async function isOptedOut(database: Database, address: string): Promise<b
   return (await database.rows(sql, [address])).length > 0;
 }
 
-async function withoutOptedOut(database: Database, ids: readonly number[]): Promise<number[]> {
+/** Those of some `servers.id` whose servers have not opted out. */
+export async function idsWithoutOptedOut(
+  database: Database,
+  ids: readonly number[],
+): Promise<number[]> {
   if (ids.length === 0) return [];
   const rows = await database.rows(
     `select server from opted_out_servers where ${isInList(database, "server", "integer")}`,

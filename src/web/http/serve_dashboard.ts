@@ -13,7 +13,7 @@ import { StreamLimit } from "../api/stream_limit.ts";
 import { type StatusApiOptions, statusRoutes } from "../status/status_routes.ts";
 import { AccessToken } from "./access_token.ts";
 import { assetsOf } from "./assets.ts";
-import { dashboard } from "./dashboard.ts";
+import { dashboard, type DashboardOptions } from "./dashboard.ts";
 
 /** Maximum number of connections: 50 streams, exports, and the other connections of browsers. */
 const MAX_CONNECTIONS = 256;
@@ -25,6 +25,8 @@ const LIMITS = { maxHead: 16_384, maxBody: 4096 };
 /** What a dashboard serves, and where. */
 export interface ServeOptions {
   readonly site: Omit<Site, "assets" | "live" | "exports" | "publicRoutes">;
+  /** Makes the function that answers requests, in place of the dashboard. */
+  readonly inPlace?: (options: Omit<DashboardOptions, "token">) => ReturnType<typeof dashboard>;
   /** The status API. Default: none. */
   readonly statusApi?: Omit<StatusApiOptions, "clock">;
   readonly hostname: string;
@@ -59,7 +61,7 @@ export function serveDashboard(options: ServeOptions): ServedDashboard {
   const listener = listenOn("serve the dashboard", hostname, options.port);
   const { port } = listener.addr;
   const live = new LiveFeed({ data: site.data, status, clock, report });
-  const respond = dashboard({
+  const common = {
     site: {
       ...site,
       live,
@@ -68,10 +70,13 @@ export function serveDashboard(options: ServeOptions): ServedDashboard {
     },
     assets,
     access: { hostname, allowedHosts },
-    token: token === undefined ? undefined : new AccessToken(token, port),
     trustedProxies: new AddressSet(options.trustedProxies ?? []),
     now: () => clock.wall(),
     report,
+  };
+  const respond = options.inPlace?.(common) ?? dashboard({
+    ...common,
+    token: token === undefined ? undefined : new AccessToken(token, port),
   });
   const server = new HttpServer(listener, {
     respond,

@@ -276,6 +276,13 @@ export interface DashboardData {
    * few.
    */
   history(id: number, from: number, to: number, step?: number): Promise<History>;
+  /**
+   * The mean number of players in each of the last 24 complete hours, the oldest first, by `servers.id`; null: not
+   * watched, or offline. Servers without any are missing.
+   */
+  hourlyPlayers(ids: readonly number[]): Promise<ReadonlyMap<number, readonly (number | null)[]>>;
+  /** Those of some `servers.id` whose servers have not opted out. */
+  withoutOptedOut(ids: readonly number[]): Promise<readonly number[]>;
   /** The time of the first observation of some servers at a time or later; null: there is none. */
   observedSince(ids: readonly number[], since: number): Promise<number | null>;
   /**

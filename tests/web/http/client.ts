@@ -73,6 +73,11 @@ export function clientOf(options: ClientOptions = {}): Client {
     now: () => NOW,
     report,
   });
+  return requestTo(respond);
+}
+
+/** Sends requests to a function that answers them. */
+export function requestTo(respond: ReturnType<typeof dashboard>): Client {
   return async (line, headers = {}, body = "", local = "127.0.0.1", peer = "127.0.0.1") => {
     const fields = Object.entries({ host: "localhost:8420", ...headers })
       .map(([name, value]) => `\r\n${name}: ${value}`).join("");

@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { ADDRESS, CONTACT, HOST_NAME, NETWORK_LIST, TARGET_LIST } from "../domain_value_types.ts";
+import {
+  ADDRESS,
+  CONTACT,
+  HOST_NAME,
+  NETWORK_LIST,
+  SITE_URL,
+  TARGET_LIST,
+} from "../domain_value_types.ts";
 import type { OptionGroup } from "../option.ts";
 import { GEOIP_OPTION } from "./output.ts";
 import { FILE, oneOfType, wholeNumberType } from "../value_types.ts";
@@ -64,7 +71,8 @@ export const DASHBOARD = {
       name: "contact",
       commands: ["serve"],
       takes: CONTACT,
-      help: "with --status-api open: who answers complaints about probes",
+      help:
+        "with --public: whom owners of servers write to; with --status-api open: who answers complaints",
       defaultText: "that of the first scan with it",
     },
     {
@@ -94,6 +102,13 @@ export const DASHBOARD = {
       takes: FILE,
       repeat: true,
       help: "show the state of a scan that writes this file with --status-file",
+    },
+    {
+      name: "public",
+      commands: ["serve"],
+      takes: SITE_URL,
+      help:
+        "serve a public list for visitors, under this address, in place of the dashboard; needs --contact",
     },
     {
       ...GEOIP_OPTION,

@@ -5,17 +5,19 @@
  */
 import { nodePath } from "../../../core/node_modules.ts";
 import { EXIT, onInterrupt, quoteWord, ServiceState } from "../../../app/mod.ts";
-import { connectionEnvironment } from "../../../app/options/mod.ts";
+import { connectionEnvironment, type OptionsOf } from "../../../app/options/mod.ts";
 import { namedLocation } from "../../../app/databases/mod.ts";
 import { readGeoipFiles } from "../../../app/geoip/mod.ts";
 import { listenText } from "../../../app/http/mod.ts";
 import { readStatusApi } from "../../../app/status_api/mod.ts";
+import { readContact } from "../../../app/targets/mod.ts";
 import {
   type DashboardData,
   DataError,
   openDashboardData,
   readAccessToken,
   serveDashboard,
+  visitorPages,
 } from "../../../web/mod.ts";
 import { type Address, formatAddress, isLoopback } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
@@ -40,7 +42,8 @@ export async function runServe(call: CommandCall): Promise<number> {
     options;
   const statusSettings = await readStatusApi(options);
   const [location, hostname] = [namedLocation(word), formatAddress(host)];
-  const token = await tokenFor(host, tokenFile);
+  const visitors = await visitorsOf(options);
+  const token = visitors === undefined ? await tokenFor(host, tokenFile) : undefined;
   const status = () => readStatusFiles(statusFile);
   await status(); // a missing permission is an error before the start
   const { files, attributions } = await readGeoipFiles(geoip);
@@ -57,7 +60,15 @@ export async function runServe(call: CommandCall): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const statusApi = statusSettings && await openStatusApi(statusSettings, options, data, stack);
   await using served = serveDashboard({
-    ...{ site, statusApi, hostname, port, allowedHosts, token, status },
+    ...{ site, statusApi, hostname, port, token, status },
+    inPlace: visitors && ((options) =>
+      visitorPages({
+        ...options,
+        visitors: { ...visitors, hasBanners: statusApi !== undefined },
+      })),
+    allowedHosts: visitors === undefined
+      ? allowedHosts
+      : [...allowedHosts, new URL(visitors.base).hostname],
     trustedProxies: trustedProxy.flat(),
     clock: systemClock,
     report: (error) => reportDefect(error, call.args),
@@ -71,6 +82,25 @@ export async function runServe(call: CommandCall): Promise<number> {
   else await printLines([line]);
   await aborted(signal);
   return EXIT.interrupted;
+}
+
+/**
+ * The public list that the options want; `undefined`: none, but the dashboard.
+ *
+ * @throws InputError without a contact, or with a token.
+ */
+async function visitorsOf(
+  { public: base, contact, tokenFile }: OptionsOf<"serve">,
+): Promise<{ base: string; contact: string } | undefined> {
+  if (base === undefined) return undefined;
+  if (tokenFile !== undefined) {
+    throw new InputError("Cannot use --token-file with --public: everybody may see a public list");
+  }
+  const writeTo = contact ?? await readContact();
+  if (writeTo !== undefined) return { base, contact: writeTo };
+  throw new InputError(
+    "Cannot serve a public list without --contact: owners of servers need somebody to write to",
+  );
 }
 
 /** Whether the threads that read the database answer a question, if only that the database does not. */

@@ -21,6 +21,8 @@ export const METHODS = [
   "named",
   "server",
   "history",
+  "hourlyPlayers",
+  "withoutOptedOut",
   "observedSince",
   "icon",
   "status",

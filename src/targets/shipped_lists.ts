@@ -20,9 +20,19 @@ export interface ReasonedRange {
   readonly reason: string;
 }
 
+/** The lists that were parsed, by file. */
+const parsed = new Map<string, readonly ReasonedRange[]>();
+
+/** The ranges of a list, which is parsed at its first use. */
+function rangesOf(text: string, file: string): readonly ReasonedRange[] {
+  const found = parsed.get(file) ?? parseRangeList(text, file);
+  parsed.set(file, found);
+  return found;
+}
+
 /** The ranges that are never probed: data/exclude.txt. */
 export function neverProbedRanges(): readonly ReasonedRange[] {
-  return parseRangeList(excludeText, "data/exclude.txt");
+  return rangesOf(excludeText, "data/exclude.txt");
 }
 
 /** The reason why an address is never probed; `undefined` if it may be. */
@@ -38,7 +48,7 @@ function reasonIn(ranges: readonly ReasonedRange[], address: Address): string | 
 
 /** The private ranges, probed only for targets wholly inside one: data/private.txt. */
 export function privateRanges(): readonly ReasonedRange[] {
-  return parseRangeList(privateText, "data/private.txt");
+  return rangesOf(privateText, "data/private.txt");
 }
 
 /**
@@ -100,7 +110,7 @@ export function refusedFromName(
 
 /** The ranges to which no name may resolve: data/not-by-name.txt. */
 function notByNameRanges(): readonly ReasonedRange[] {
-  return parseRangeList(notByNameText, "data/not-by-name.txt");
+  return rangesOf(notByNameText, "data/not-by-name.txt");
 }
 
 /**

@@ -67,7 +67,13 @@ export const OPTION_GROUPS: readonly OptionGroup[] = TABLE;
 /** The options of all commands, in the order of the help. */
 export const OPTIONS: readonly Option[] = OPTION_GROUPS.flatMap(({ options }) => options);
 
+/** The options of the commands that were requested. */
+const byCommand = new Map<Command, readonly Option[]>();
+
 /** The options of a command. */
 export function optionsOf(command: Command): readonly Option[] {
-  return OPTIONS.filter(({ commands }) => commands.includes(command));
+  const found = byCommand.get(command) ??
+    OPTIONS.filter(({ commands }) => commands.includes(command));
+  byCommand.set(command, found);
+  return found;
 }

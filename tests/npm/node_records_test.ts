@@ -4,10 +4,10 @@
  * Covers src/app/names/node_records.ts.
  */
 import { assertEquals, assertRejects } from "@std/assert";
-import { serviceFinder } from "../../../src/app/names/dns_lookup.ts";
-import { nodeRecords } from "../../../src/app/names/node_records.ts";
-import { InputError } from "../../../src/core/errors.ts";
-import { openDns } from "../../fakes/dns.ts";
+import { serviceFinder } from "../../src/app/names/dns_lookup.ts";
+import { nodeRecords } from "../../src/app/names/node_records.ts";
+import { InputError } from "../../src/core/errors.ts";
+import { openDns } from "../fakes/dns.ts";
 
 Deno.test("with Node.js an SRV record is looked up by its full name, and parsed", async () => {
   const weights = { priority: 1, weight: 2 };

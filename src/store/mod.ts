@@ -121,12 +121,11 @@ export {
   conditionsOf,
   type FilterTest,
   givenFilters,
-  isInNetworks,
-  parseNetwork,
   SERVER_FILTERS,
   type ServerFilters,
   testOf,
 } from "./queries/filters.ts";
+export { isInNetworks, parseNetwork } from "./queries/network_filter.ts";
 export { UNKNOWN_COLUMNS, type UnknownColumn } from "./queries/unknown_filter.ts";
 export {
   NONE_LISTED,

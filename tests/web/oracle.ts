@@ -9,7 +9,7 @@ import { tagsExpression, tagsIn } from "../../src/store/rows/server_tags.ts";
 import { Store } from "../../src/store/store.ts";
 import type { DashboardFilters, FacetValue } from "../../src/web/queries/dashboard_data.ts";
 import type { FacetName, ListedServer } from "../../src/web/queries/schemas.ts";
-import { parseNetwork } from "../../src/store/queries/filters.ts";
+import { parseNetwork } from "../../src/store/queries/network_filter.ts";
 import { NASTY, record } from "../store/records.ts";
 
 /** Number of ordinary servers. */
@@ -43,6 +43,8 @@ export async function fillServers(database: Database): Promise<void> {
         extras: i % 10 === 6 ? { slp: { mods_count: 1, mods: { [`Create_${i % 4}`]: "" } } } : null,
         alias_of: i % 8 === 3 ? "10.0.0.0:25565" : null,
         players_online: i % 5 === 0 ? null : (i * 31) % 90, // 6, 41 and 61 too: FILTERS have them
+        // Never fewer than players, which would change the order: some are full.
+        players_max: i % 4 === 0 ? null : i % 4 === 1 ? (i * 31) % 90 || null : 90,
         seen_at: 1000 + i,
       })),
     ...NASTY.map((text, i) =>
@@ -131,6 +133,8 @@ export const PLACE_FILTERS: readonly DashboardFilters[] = [
   { operator: [64501, 64502] },
   { country: ["XX"] },
   { unknown: ["country"] },
+  { full: true },
+  { full: false },
   { unknown: ["operator", "software"] },
 ];
 
@@ -176,6 +180,9 @@ const CHECKS: Checks = {
   online: (one, value) => one.online === value,
   minPlayers: (one, least) => (one.players_online ?? -1) >= least,
   maxPlayers: (one, most) => one.players_online !== null && one.players_online <= most,
+  full: (one, value) =>
+    one.players_online !== null && one.players_max !== null && one.players_max > 0 &&
+    (value ? one.players_online >= one.players_max : one.players_online < one.players_max),
   noAliases: (one, value) => !value || one.alias_of === null,
   text: (one, text) =>
     text.every((part) =>

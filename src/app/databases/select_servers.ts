@@ -88,6 +88,7 @@ export function serverSelectionOf(options: SelectionOptions, now: number): Serve
     minPlayers,
     maxPlayers,
     text: text === undefined ? undefined : [text],
+    full: undefined,
     named: undefined,
     mods: undefined,
     plugins: undefined,

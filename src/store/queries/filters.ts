@@ -3,12 +3,8 @@
  *
  * @module
  */
-import { type Address, parseAddress } from "../../core/address.ts";
-import { InputError } from "../../core/errors.ts";
-import { parseTarget } from "../../targets/parse.ts";
-import { type Range, RangeSet } from "../../targets/ranges.ts";
+import { parseAddress } from "../../core/address.ts";
 import { type Database, isInList, listValue, timeParameter } from "../database/database.ts";
-import { addressColumn, addressValue } from "../rows/addresses.ts";
 import { readTexts } from "../rows/json_cells.ts";
 import { fieldExpression, type ListedRecord } from "../rows/stored_record.ts";
 import { foldedKey, storable } from "../rows/stored_values.ts";
@@ -18,13 +14,13 @@ import {
   foldCase,
   hasKey,
   hasText,
-  ofRanges,
   ofServer,
   pattern,
   SEARCHED,
   type ServerCondition,
 } from "./server_conditions.ts";
-import { hasPlayers } from "./players_filter.ts";
+import { isInNetworks, isWithin } from "./network_filter.ts";
+import { fullCondition, hasPlayers, isFullServer } from "./players_filter.ts";
 import { hasName, isNamed } from "./named_filter.ts";
 import { listsParts, withParts } from "./listed_parts_filter.ts";
 import { hasUnknown, isUnknown } from "./unknown_filter.ts";
@@ -62,6 +58,8 @@ export interface ServerFilters {
   readonly minPlayers?: number;
   /** Maximum number of players online. A server that publishes no number does not match. */
   readonly maxPlayers?: number;
+  /** `true`: only servers with as many players as slots or more; `false`: only those with free slots. */
+  readonly full?: boolean;
   /** `yes`: servers that list mods; `no`: others; or parts of the names of mods. */
   readonly mods?: readonly string[];
   /** The same for plugins. */
@@ -173,6 +171,7 @@ export const SERVER_FILTERS = {
     hasPlayers,
     (max: number) => (players) => players !== null && players >= 0 && players <= max,
   ),
+  full: { sql: fullCondition, test: isFullServer },
   mods: {
     sql: withParts("mods"),
     test: (wanted: readonly string[]) => listsParts("mods", wanted),
@@ -354,47 +353,5 @@ function kindOf(key: string): ServerKind {
     edition: edition || null,
     software_confidence: confidence || null,
     protocols: readTexts(rest.join("|")) ?? [],
-  };
-}
-
-/** The condition of the filter `network`. */
-function isWithin(database: Database, { network = [] }: ServerFilters): ServerCondition {
-  const column = addressColumn(database);
-  const type = database.engine === "postgres" ? "::inet" : "";
-  const ranges = disjoint(network.map(parseNetwork)).map(({ start, end }) => {
-    const last = (typeof end === "bigint" ? end - 1n : end - 1) as Address;
-    return [addressValue(database, start), addressValue(database, last)];
-  });
-  const isIn = (s: string) => `${s}${column} >= ?${type} and ${s}${column} <= ?${type}`;
-  return { ...ofRanges(isIn, ranges), ...ranges.length === 1 && { order: "address" as const } };
-}
-/** Ranges that contain the same addresses, and of which no two overlap. */
-function disjoint(ranges: readonly Range[]): Range[] {
-  const isV4 = (range: Range): range is Range<number> => typeof range.start === "number";
-  const isV6 = (range: Range): range is Range<bigint> => typeof range.start === "bigint";
-  return [...RangeSet.of(ranges.filter(isV4)), ...RangeSet.of(ranges.filter(isV6))];
-}
-
-/**
- * The network of a filter: CIDR notation, a range of addresses, or one address.
- *
- * @throws InputError for another text.
- */
-export function parseNetwork(text: string): Range {
-  const target = parseTarget(text);
-  if ("range" in target && target.port === undefined) return target.range;
-  throw new InputError(`Cannot use "${text}" as a network: write 192.0.2.0/24 or 2001:db8::/32`);
-}
-
-/** Whether an address is in one of some networks. */
-export function isInNetworks(networks: readonly string[]): (address: Address) => boolean {
-  const ranges = networks.map(parseNetwork);
-  const v4 = ranges.filter(({ start }) => typeof start === "number");
-  const v6 = ranges.filter(({ start }) => typeof start === "bigint");
-  return (address) => {
-    for (const { start, end } of typeof address === "number" ? v4 : v6) {
-      if (address >= start && address < end) return true;
-    }
-    return false;
   };
 }

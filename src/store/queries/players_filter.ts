@@ -1,9 +1,10 @@
 /**
- * The filters by the number of players.
+ * The filters by the numbers of players and slots.
  *
  * @module
  */
 import type { Database } from "../database/database.ts";
+import type { ListedRecord } from "../rows/stored_record.ts";
 import type { ServerCondition } from "./server_conditions.ts";
 
 /** The filters on which the condition depends. */
@@ -39,4 +40,25 @@ export function hasPlayers(
     return { table: "t", sql: range, values: [], order: "players" };
   });
   return { table: "t", sql, values, ids, ranges: { order: "players", conditions } };
+}
+
+/** The condition of the filter `full`. A number of slots of 0 or less is unknown. */
+export function fullCondition(
+  _: Database,
+  { full = true }: { readonly full?: boolean },
+): ServerCondition {
+  const sql = full
+    ? "t.players_online >= t.players_max"
+    : "t.players_online < t.players_max and t.players_online >= 0";
+  return { table: "t", sql: `t.players_max > 0 and ${sql}`, values: [] };
+}
+
+/** A test of whether servers are full, or have free slots. */
+export function isFullServer(
+  full: boolean,
+): (server: Pick<ListedRecord, "players_online" | "players_max">) => boolean {
+  return ({ players_online: players, players_max: slots }) => {
+    if (players === null || players < 0 || slots === null || slots <= 0) return false;
+    return players >= slots === full;
+  };
 }

@@ -26,6 +26,7 @@ const TEXTS: Readonly<Record<keyof DashboardFilters, (value: string) => string>>
   operator: (value) => `AS${value}`,
   minPlayers: (value) => value === "1" ? "with players" : `${countText(value)} players or more`,
   maxPlayers: (value) => `at most ${countText(value)} players`,
+  full: (value) => value === "true" ? "full" : "not full",
   noAliases: (value) => value === "true" ? "without aliases" : "with aliases",
   mods: (value) => listText("mod", value),
   plugins: (value) => listText("plugin", value),

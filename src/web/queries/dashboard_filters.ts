@@ -216,6 +216,14 @@ export const DASHBOARD_FILTERS: {
     columns: ({ columns: { bits, players } }, max) => (slot) =>
       (bits[slot] & SERVER_BITS.players) !== 0 && players[slot] <= max,
   },
+  full: {
+    parameter: parameter(
+      "Only servers with as many players as slots or more, or only servers with free slots.",
+      TRUE_OR_FALSE,
+    ),
+    columns: ({ columns: { bits } }, full) => (slot) =>
+      (bits[slot] & (full ? SERVER_BITS.full : SERVER_BITS.notFull)) !== 0,
+  },
   noAliases: {
     parameter: parameter("Only servers that are no alias of another server.", TRUE_OR_FALSE),
     columns: ({ columns: { alias } }) => (slot) => alias[slot] === 0,

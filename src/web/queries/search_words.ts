@@ -45,6 +45,7 @@ const LISTS = [
 export const SEARCH_WORDS = {
   version: ["version:1.20..1.21", "game versions in release order; also 1.21, >=1.20"],
   players: ["players:>0", "players online; also 5, <=20, 10..50"],
+  full: ["full:no", "free slots; full:yes: no free slots"],
   software: ["software:paper", "a part of the software's name"],
   edition: ["edition:java", "java, bedrock, education or pocket"],
   mods: ["mods:yes", "lists mods; also no, or a part of a mod's name"],
@@ -161,11 +162,11 @@ function pairsOf(word: string): readonly Pair[] {
     throw wrongWord(word, `one of ${names}, or quotes around a text`);
   }
   if (name === "players") return boundsOf(word, value);
-  if (name === "online") {
+  if (name === "online" || name === "full") {
     if (!["yes", "no", "true", "false"].includes(value)) {
-      throw wrongWord(word, "online:yes or online:no");
+      throw wrongWord(word, `${name}:yes or ${name}:no`);
     }
-    return [["online", String(value === "yes" || value === "true")]];
+    return [[name, String(value === "yes" || value === "true")]];
   }
   if (name === "aliases") {
     if (value !== "no") throw wrongWord(word, "aliases:no");
@@ -248,7 +249,9 @@ export function searchOf(filters: DashboardFilters): string {
     if (name === "min_players" || name === "max_players") {
       return [`players:${playersText(minPlayers, maxPlayers)}`];
     }
-    if (name === "online") return [`online:${value === "true" ? "yes" : "no"}`];
+    if (name === "online" || name === "full") {
+      return [`${name}:${value === "true" ? "yes" : "no"}`];
+    }
     if (name === "no_aliases") return value === "true" ? ["aliases:no"] : [];
     if (name === "text") return [plainly(value, ["text", value]) ?? quoted(value)];
     if (name === "network" || name === "named" && placeOf(value) !== undefined) return [value];

@@ -62,6 +62,10 @@ export const SERVER_BITS = {
   mods: 256,
   /** The server lists plugins. */
   plugins: 512,
+  /** There are as many players as slots, or more. */
+  full: 1024,
+  /** There are fewer players than slots. */
+  notFull: 2048,
 } as const;
 
 /** Numbers in the header. */

@@ -65,7 +65,12 @@ const SERVER_COLUMNS = [
  * SQL of the columns of states `t` from which {@linkcode ServerIndexWriter} takes what each poll
  * changes.
  */
-export const INDEXED_STATE_COLUMNS = "t.online, t.players_online, t.probed_at, t.replied_at";
+export const INDEXED_STATE_COLUMNS =
+  "t.online, t.players_online, t.players_max, t.probed_at, t.replied_at";
+
+/** The bits that each poll may change. */
+const STATE_BITS = SERVER_BITS.online | SERVER_BITS.players | SERVER_BITS.full |
+  SERVER_BITS.notFull | SERVER_BITS.removed;
 
 export class ServerIndexWriter extends ServerIndexViews {
   readonly #dictionaries: Readonly<Record<DictionaryName, DictionaryWriter>>;
@@ -205,8 +210,10 @@ export class ServerIndexWriter extends ServerIndexViews {
     const { bits, players, probedMinute, repliedMinute } = this.columns;
     const online = Number(row.players_online ?? NaN);
     const isKnown = online >= 0;
-    bits[slot] = bits[slot] & ~(SERVER_BITS.online | SERVER_BITS.players | SERVER_BITS.removed) |
-      (row.online === 1 ? SERVER_BITS.online : 0) | (isKnown ? SERVER_BITS.players : 0);
+    const slots = Number(row.players_max ?? 0);
+    const fullBit = online >= slots ? SERVER_BITS.full : SERVER_BITS.notFull;
+    bits[slot] = bits[slot] & ~STATE_BITS | (row.online === 1 ? SERVER_BITS.online : 0) |
+      (isKnown ? SERVER_BITS.players : 0) | (isKnown && slots > 0 ? fullBit : 0);
     players[slot] = isKnown ? Math.min(online, MAX_PLAYERS) : 0;
     probedMinute[slot] = Math.floor(Number(row.probed_at) / MINUTE_MS);
     repliedMinute[slot] = Math.floor(Number(row.replied_at ?? row.probed_at) / MINUTE_MS);

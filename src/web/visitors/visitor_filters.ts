@@ -12,7 +12,17 @@ import { searchParameters } from "../queries/search_words.ts";
 
 /** The filters that visitors have. */
 const NAMES = [
-  ...["text", "edition", "version", "software", "country", "tag", "minPlayers", "mods"] as const,
+  ...[
+    "text",
+    "edition",
+    "version",
+    "software",
+    "country",
+    "tag",
+    "minPlayers",
+    "full",
+    "mods",
+  ] as const,
   ...["network", "port"] as const, // an address that is searched
 ];
 

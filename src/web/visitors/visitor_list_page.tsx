@@ -113,6 +113,7 @@ function Chips({ list: { filters, facets } }: { list: VisitorList }) {
     ["Bedrock", { edition: ["bedrock"] }],
     ...versions.slice(0, VERSIONS).map((value) => [value, { version: [value] }] as const),
     ["Has players", { minPlayers: 1 }],
+    ["Not full", { full: false }],
     ["Modded", { mods: ["yes"] }],
   ];
   const usualTexts = new Set(

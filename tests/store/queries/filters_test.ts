@@ -1,6 +1,6 @@
 /**
  * Covers src/store/queries/filters.ts, src/store/queries/players_filter.ts,
- * src/store/queries/unknown_filter.ts, src/store/queries/named_filter.ts and
+ * src/store/queries/network_filter.ts, src/store/queries/unknown_filter.ts, src/store/queries/named_filter.ts and
  * src/store/queries/server_conditions.ts: filters are compared with predicates of records.
  */
 import { assert, assertEquals } from "@std/assert";
@@ -55,6 +55,9 @@ const MATCHES: Predicates = {
     players !== null && players >= value,
   maxPlayers: (value, { record: { players_online: players } }) =>
     players !== null && players <= value,
+  full: (value, { record: { players_online: players, players_max: slots } }) =>
+    players !== null && slots !== null && slots > 0 &&
+    (value ? players >= slots : players < slots),
   text: (value, { record: { name, motd_plain: motd, map, software } }) =>
     value.every((part) => [name, motd, map, software].some((one) => contains(one, part))),
   mods: (value, { record: { extras } }) => {
@@ -127,6 +130,7 @@ function randomServers(random: (limit: number) => number): Stored[] {
       map: one("sky", "world", null),
       flags: FLAGS.slice(0, 3).filter(() => random(4) === 0).sort(),
       players_online: one(null, 0, random(100)),
+      players_max: one(null, -1, 0, 20, 100),
       plugins: one(null, [], [{ name: "essentials", version: "1" }]),
       extras: one(null, { slp: { mods_count: 1, mods: { create: "0.5" } } }),
       seen_at: 1000 + random(50),
@@ -150,6 +154,7 @@ function randomFilters(random: (limit: number) => number): ServerFilters {
     flag: some(FLAGS),
     minPlayers: random(60),
     maxPlayers: random(100),
+    full: random(2) === 0,
     text: one(["sky"], ["z"], ["paper"], ["sky", "p"], ["absent"]),
     mods: some(["yes", "no", "crea", "absent"]),
     plugins: some(["yes", "no", "ess", "absent"]),

@@ -124,6 +124,7 @@ const HOSTNAMES = ["play.example", "PLAY.example:25565", "a.example", "a.example
 const TAGS = ["eu", "Eu", 'a "b"'];
 const PORTS = [1, 2, 80, 19132, 25565, 65_535];
 const PLAYERS = [null, 0, 1, 5, 41, 2 ** 31 - 1];
+const SLOTS = [null, 0, 1, 5, 20, 2 ** 31 - 1];
 const TIMES = [0, 1, 1000, 5000, 59_999, 60_000, 9_999_999];
 const MINUTE_MS = 60_000;
 
@@ -168,6 +169,7 @@ function randomServer(i: number, random: Random): ServerRecord {
     flags: random.one([[], [...new Set(random.some(FLAGS))].sort()]),
     alias_of: random.one([null, null, "10.0.0.1:1"]),
     players_online: random.one(PLAYERS),
+    players_max: random.one(SLOTS),
     seen_at: random.one(TIMES),
   });
 }
@@ -212,6 +214,7 @@ function randomValue(name: Name, random: Random): unknown {
     operator: () => random.some([64500, 64501, 1]),
     minPlayers: () => bound(PLAYERS),
     maxPlayers: () => bound(PLAYERS),
+    full: () => random.below(2) === 0,
     noAliases: () => random.below(4) > 0,
     since: () => bound(TIMES),
   };
@@ -256,6 +259,7 @@ async function fill(database: Database, servers: readonly ServerRecord[]): Promi
   await database.run(
     `update server_state set players_online = -2 ${where(1)} and players_online = 5`,
   );
+  await database.run(`update server_state set players_max = -1 ${where(2)} and players_max = 5`);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Address, parseAddress } from "../../../src/core/address.ts";
 import { Random } from "../../../src/fleet/random.ts";
-import { parseNetwork } from "../../../src/store/queries/filters.ts";
+import { parseNetwork } from "../../../src/store/queries/network_filter.ts";
 import { groupChanges, type StateChange } from "../../../src/web/data/incidents.ts";
 
 const START = Date.UTC(2026, 0, 31, 17, 13);

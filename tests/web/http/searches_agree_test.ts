@@ -20,6 +20,10 @@ const release = ({ version }: ListedServer) => {
 };
 const players = (one: ListedServer) => one.players_online ?? NaN;
 
+/** Whether a server has no free slots; undefined: that is unknown. */
+const isFull = ({ players_online: some, players_max: all }: ListedServer) =>
+  some === null || all === null || all <= 0 ? undefined : some >= all;
+
 const nameOf = ({ host, port }: ListedServer) =>
   host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 
@@ -48,6 +52,8 @@ const WORDS: readonly (readonly [string, (one: ListedServer) => boolean])[] = [
   ["plugins:no", ({ plugins }) => !plugins?.length],
   ["plugins:ESS", ({ plugins }) => !!plugins?.length],
   ["online:yes", ({ online }) => online],
+  ["full:yes", (one) => isFull(one) === true],
+  ["full:no", (one) => isFull(one) === false],
   ["down:1h", ({ online }) => !online],
   ["stale:7d", () => true],
   ["replied:24h", () => false],

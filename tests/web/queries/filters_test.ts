@@ -18,7 +18,7 @@ const read = (query: string) => readFilters(new URLSearchParams(query));
 /** A URL with a value of each filter, in an order other than the canonical one. */
 const ALL =
   "stale=7d&replied=24h&unknown=software&down=1h&plugins=no&mods=yes&mods=create&since=1700000000000&no_aliases=true&max_players=99&min_players=1&operator=24940" +
-  "&named=Play.Example.org:25565&country=de&tag=b+c&tag=a&flag=cutShort&network=10.0.0.0/8&port=25565&port=19132&protocol=slp&version=1.21" +
+  "&full=false&named=Play.Example.org:25565&country=de&tag=b+c&tag=a&flag=cutShort&network=10.0.0.0/8&port=25565&port=19132&protocol=slp&version=1.21" +
   "&confidence=B&confidence=A&software=Paper&edition=java&online=false&text=sky+block" +
   "&saw=lost&scan=0198c0de-0000-7000-8000-000000000001";
 
@@ -41,6 +41,7 @@ Deno.test("each filter is read, and its canonical query is read as the same filt
     operator: [24940],
     minPlayers: 1,
     maxPlayers: 99,
+    full: false,
     noAliases: true,
     mods: ["create", "yes"],
     plugins: ["no"],

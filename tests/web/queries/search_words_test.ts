@@ -50,6 +50,8 @@ Deno.test("words of a search stand for filters", () => {
     ["mods:yes mods:create plugins:no", { mods: ["create", "yes"], plugins: ["no"] }],
     ["online:yes", { online: true }],
     ["version:1.20,1.21", { version: ["1.20", "1.21"] }],
+    ["full:yes", { full: true }],
+    ["full:no", { full: false }],
     ["online:no aliases:no", { online: false, noAliases: true }],
     ["since:24h down:90m stale:7d", {
       ...{ since: -24 * HOUR_MS, down: -1.5 * HOUR_MS, stale: -168 * HOUR_MS },
@@ -118,6 +120,7 @@ Deno.test("an error names the word and what is wanted", () => {
       ["players:5..1", "players:5..1", /^a number such as/],
       ["players:..", "players:..", /^a number such as/],
       ["online:maybe", "online:maybe", /^online:yes or online:no/],
+      ["full:1", "full:1", /^full:yes or full:no/],
       ["online:constructor", "online:constructor", /^online:yes or online:no/],
       ["aliases:yes", "aliases:yes", /^aliases:no/],
       ["down:1", "down:1", /^an age such as/],

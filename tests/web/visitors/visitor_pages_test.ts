@@ -242,6 +242,8 @@ Deno.test("filters of visitors go to the URL and back; others are ignored", () =
   const read = (url: string) => readVisitorFilters(new URLSearchParams(url.slice(2)));
   assertEquals(read(listUrl(filters)), filters);
   assertEquals(read("/?operator=64500&saw=lost&down=1h&q=flag:cutShort+sky"), { text: ["sky"] });
+  assertEquals(read(listUrl({ full: false })), { full: false });
+  assertEquals(read("/?q=full:no"), { full: false });
   assertEquals(read(`/?q=${"x".repeat(101)}`), {});
   assertEquals(read(`/?${"tag=a&".repeat(500)}`).tag?.length, 10);
   assertEquals(listedFilters({}), { replied: -DAY_MS, noAliases: true });

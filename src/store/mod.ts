@@ -97,7 +97,7 @@ export {
   readSalt,
   tombstoneKeys,
 } from "./forget/tombstones.ts";
-export { CachedGroups, hiddenMembers, type OtherRows, othersOf } from "./groups/cached_groups.ts";
+export { hiddenMembers, type OtherRows, othersOf } from "./groups/grouped_rows.ts";
 export { hiddenServers } from "./groups/hidden_servers.ts";
 export { GROUP_RULES, type GroupRule } from "./groups/group_rules.ts";
 export { readGroups, type ServerGroups } from "./groups/read_groups.ts";

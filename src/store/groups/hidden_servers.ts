@@ -6,7 +6,7 @@
 import { type Database, isInList, listValue } from "../database/database.ts";
 import { conditionsOf, type ServerFilters } from "../queries/filters.ts";
 import { whereClause } from "../queries/order_index.ts";
-import { hiddenMembers } from "./cached_groups.ts";
+import { hiddenMembers } from "./grouped_rows.ts";
 import type { ServerGroups } from "./read_groups.ts";
 
 /** The `servers.id` of the rows of groups that filters match and that are not shown. */

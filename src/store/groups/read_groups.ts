@@ -65,7 +65,10 @@ export async function readGroups(
   for (const pair of pairs) {
     if (verdicts.get(nameOf(pair))?.isSame) joins.push({ pair, rule: ruleOf(pair) });
   }
-  const groups = joinedGroups(joins);
+  return groupsById(joinedGroups(joins));
+}
+
+export function groupsById(groups: readonly ServerGroup[]): ServerGroups {
   return new Map(groups.flatMap((group) => group.map(({ id }) => [id, group] as const)));
 }
 

@@ -6,12 +6,12 @@
 import type { Database } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
 import {
-  CachedGroups,
   listedParts,
   newestScans,
   runningScans,
   scanBefore,
   scanWithId,
+  type ServerGroups,
 } from "../../store/mod.ts";
 import { type GeoipLookup, UNKNOWN_GEOIP } from "../../app/geoip/mod.ts";
 import type { CachedServerIndex } from "../server_index/cached_server_index.ts";
@@ -43,25 +43,21 @@ export interface ReaderState {
   readonly serverIndex?: CachedServerIndex;
   /** The addresses of scans. */
   readonly space: ScannedSpace;
-  readonly groups: CachedGroups;
+  /** Rows that certainly belong to one server; `undefined`: not yet read, so that each row is shown. */
+  readonly groups?: ServerGroups;
 }
 
 /** The data of an open database. */
 export function dashboardDataOf(
   database: Database,
-  { serverIndex, space, groups }: ReaderState = {
-    space: new ScannedSpace(),
-    groups: new CachedGroups(),
-  },
+  { serverIndex, space, groups }: ReaderState = { space: new ScannedSpace() },
   geoipOf: GeoipLookup = () => UNKNOWN_GEOIP,
 ): DashboardData {
   return {
     overview: async () =>
       await readOverview(database, geoipOf, await countsOf(database, serverIndex)),
-    servers: async (query) => {
-      const all = query.group ? await groups.read(database) : undefined;
-      return await readPage(database, serverIndex, query, geoipOf, all);
-    },
+    servers: (query) =>
+      readPage(database, serverIndex, query, geoipOf, query.group ? groups : undefined),
     facets: async (filters) => {
       await searchDatabase(database, serverIndex, filters);
       return existing(serverIndex).facets(filters);

@@ -8,8 +8,8 @@ import { nodeThreads } from "../../core/node_modules.ts";
 import { systemClock } from "../../net/clock.ts";
 import type { DatabaseLocation } from "../../store/database_location.ts";
 import { type ConnectionEnvironment, readStore } from "../../store/mod.ts";
-import type { ServerIndexMemory } from "../server_index/server_index.ts";
 import { METHODS, READY, type ThreadAnswer, type ThreadData } from "./threads/answers.ts";
+import type { Publication } from "./threads/publications.ts";
 import type { DashboardData } from "../queries/dashboard_data.ts";
 import type { DatabaseConnection } from "./database_access.ts";
 import { type StartThread, ThreadPool } from "./threads/thread_pool.ts";
@@ -40,7 +40,7 @@ export async function openDashboardData(
   await using opening = new AsyncDisposableStack();
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   const pool = opening.use(new ThreadPool(queryThreads(threadData, resolve, reject), systemClock));
-  opening.defer(keepServerIndexOf(threadData, (memory) => pool.useServerIndex(memory), report));
+  opening.defer(keepServerIndexOf(threadData, (publication) => pool.publish(publication), report));
   await ready;
   const threads = opening.move();
   const methods = METHODS.map((name) => [
@@ -106,10 +106,10 @@ function queryThreads(
   };
 }
 
-/** Keeps the server index of a database in a thread. Returns a function that ends the thread. */
+/** Keeps the server index and the groups of a database in a thread. Returns a function that ends the thread. */
 function keepServerIndexOf(
   threadData: ThreadData,
-  publish: (memory: ServerIndexMemory | undefined) => void,
+  publish: (publication: Publication) => void,
   report: (line: string) => void,
 ): () => Promise<void> {
   let cancel = () => {};

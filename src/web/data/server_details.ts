@@ -6,11 +6,11 @@
 import { type Database, hexColumn, isInList, listValue } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
 import {
-  type CachedGroups,
   hasAddressIn,
   isServerNumber,
   othersOf,
   recentUptime,
+  type ServerGroups,
   uptimeByDay,
 } from "../../store/mod.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
@@ -38,7 +38,7 @@ export async function readDetails(
   id: number,
   geoipOf: GeoipLookup,
   serverIndex: CachedServerIndex | undefined,
-  groups: CachedGroups,
+  groups: ServerGroups | undefined,
 ): Promise<ServerDetails | undefined> {
   if (!isServerNumber(id)) return undefined;
   const [server] = await listedServers(database, [id], geoipOf);
@@ -51,7 +51,7 @@ export async function readDetails(
     players: server.players ?? [],
     aliasOf: await firstRow(database, server),
     aliases: await aliasesOf(database, server, serverIndex),
-    others: othersOf((await groups.read(database)).get(id), id),
+    others: othersOf(groups?.get(id), id),
     uptime: await recentUptime(database, id, database.now()),
     days: await uptimeByDay(database, id, UPTIME_DAYS, database.now()),
     replies: await repliesOf(database, id),

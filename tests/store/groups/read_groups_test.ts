@@ -1,9 +1,9 @@
 /**
- * Covers src/store/groups/read_groups.ts, src/store/groups/cached_groups.ts and
+ * Covers src/store/groups/read_groups.ts, src/store/groups/grouped_rows.ts and
  * src/store/groups/hidden_servers.ts.
  */
-import { assert, assertEquals } from "@std/assert";
-import { CachedGroups, hiddenMembers, othersOf } from "../../../src/store/groups/cached_groups.ts";
+import { assertEquals } from "@std/assert";
+import { hiddenMembers, othersOf } from "../../../src/store/groups/grouped_rows.ts";
 import type { ServerGroup } from "../../../src/store/groups/group_rules.ts";
 import { hiddenServers } from "../../../src/store/groups/hidden_servers.ts";
 import { type PairVerdicts, readGroups } from "../../../src/store/groups/read_groups.ts";
@@ -122,13 +122,4 @@ Deno.test("the others of a group are the best known ones, without the row itself
   const groups = new Map(group.map(({ id }) => [id, group]));
   assertEquals([...hiddenMembers(groups, (id) => id > 26)], [28, 29]);
   assertEquals([...hiddenMembers(groups, () => false)], []);
-});
-
-onEngines("groups are kept for some time", async (database) => {
-  const cached = new CachedGroups();
-  assertEquals((await cached.read(database)).size, 0);
-  await fillGrouped(database);
-  assertEquals((await cached.read(database)).size, 0);
-  const groups = await new CachedGroups().read(database);
-  assert(groups.size === 3);
 });

@@ -23,7 +23,6 @@ import {
   UNKNOWN_NAMES,
 } from "../../../src/web/queries/row_filters.ts";
 import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
-import { CachedGroups } from "../../../src/store/groups/cached_groups.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
 import { DatabaseIndex } from "../../../src/web/server_index/update_from_database.ts";
@@ -290,11 +289,7 @@ async function read(database: Database) {
   const servers = await everyServer(database, placeOf);
   const { memory } = await DatabaseIndex.of(database, placeOf, "test");
   const serverIndex = new CachedServerIndex(memory);
-  const data = dashboardDataOf(database, {
-    serverIndex,
-    space: new ScannedSpace(),
-    groups: new CachedGroups(),
-  }, placeOf);
+  const data = dashboardDataOf(database, { serverIndex, space: new ScannedSpace() }, placeOf);
   return { database, servers, serverIndex, data };
 }
 

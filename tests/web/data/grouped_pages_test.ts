@@ -7,6 +7,9 @@ import { serversDocument } from "../../../src/web/api/documents.ts";
 import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
 import { serversPage } from "../../../src/web/pages/servers_page.tsx";
 import type { DashboardFilters, ServersQuery } from "../../../src/web/queries/dashboard_data.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { readGroups } from "../../../src/store/groups/read_groups.ts";
+import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { onEngines } from "../../store/databases.ts";
 import { fillGrouped } from "../../store/groups/grouped_servers.ts";
 import { contextOf } from "../pages/sample_data.ts";
@@ -19,9 +22,22 @@ const queryOf = (filters: DashboardFilters, rest: Partial<ServersQuery> = {}): S
   ...rest,
 });
 
+/** The data while the server index is being made again: groups are known. */
+async function withoutIndex(database: Database) {
+  const state = { space: new ScannedSpace(), groups: await readGroups(database) };
+  return dashboardDataOf(database, state);
+}
+
+onEngines("until groups have been read, a list shows each row", async (database) => {
+  await fillGrouped(database);
+  const page = await dashboardDataOf(database).servers(queryOf({}));
+  assertEquals([page.servers.length, page.others], [6, {}]);
+  assertEquals((await dashboardDataOf(database).server(page.servers[0].id))?.others, null);
+});
+
 onEngines("a list shows rows of one server as one, with the others beside it", async (database) => {
   await fillGrouped(database);
-  for (const data of [(await indexedData(database)).data, dashboardDataOf(database)]) {
+  for (const data of [(await indexedData(database)).data, await withoutIndex(database)]) {
     const page = await data.servers(queryOf({}));
     assertEquals(page.servers.map(({ key }) => key), ["play.example.org:25565", ...REST]);
     const [{ id }] = page.servers;
@@ -53,7 +69,7 @@ onEngines(
   "pages of grouped rows have each server once, forwards and backwards",
   async (database) => {
     await fillGrouped(database);
-    for (const data of [(await indexedData(database)).data, dashboardDataOf(database)]) {
+    for (const data of [(await indexedData(database)).data, await withoutIndex(database)]) {
       const sort = "name";
       const whole = (await data.servers(queryOf({}, { sort }))).servers.map(({ id }) => id);
       assertEquals(whole.length, 4);

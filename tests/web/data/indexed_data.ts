@@ -5,7 +5,7 @@ import type { ServerOrder } from "../../../src/store/queries/orders.ts";
 import { readServersCursor, serversCursor } from "../../../src/web/queries/cursors.ts";
 import type { PageCursor } from "../../../src/store/queries/order_positions.ts";
 import { dashboardDataOf } from "../../../src/web/data/database_reader.ts";
-import { CachedGroups } from "../../../src/store/groups/cached_groups.ts";
+import { readGroups } from "../../../src/store/groups/read_groups.ts";
 import { ScannedSpace } from "../../../src/web/data/scanned_space.ts";
 import { CachedServerIndex } from "../../../src/web/server_index/cached_server_index.ts";
 import { DatabaseIndex } from "../../../src/web/server_index/update_from_database.ts";
@@ -17,7 +17,7 @@ export async function indexedData(database: Database) {
   const state = {
     serverIndex: new CachedServerIndex(serverIndex.memory),
     space: new ScannedSpace(),
-    groups: new CachedGroups(),
+    groups: await readGroups(database),
   };
   return { serverIndex, data: dashboardDataOf(database, state, placeOf) };
 }

@@ -16,6 +16,7 @@ import {
 } from "../../../src/web/queries/dashboard_data.ts";
 import { openDashboardData } from "../../../src/web/data/open_dashboard_data.ts";
 import { connect, postgresTest, SERVER } from "../../store/databases.ts";
+import { fillGrouped } from "../../store/groups/grouped_servers.ts";
 import { fillServers } from "../oracle.ts";
 
 const ENVIRONMENT = {
@@ -90,6 +91,25 @@ Deno.test("threads read a SQLite file, and notice when it was removed or replace
     await make(file, false);
     assertEquals((await data.servers({ filters: {}, sort: "new", limit: 3 })).servers, []);
     assertEquals((await counted(data)).servers, 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("threads group rows when the groups have been read", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/servers.db`;
+  try {
+    await make(file, false);
+    {
+      await using database = openSqlite(file);
+      await fillGrouped(database);
+    }
+    await using data = await open(file);
+    const read = () => data.servers({ filters: {}, sort: "new", limit: 10, group: true });
+    let page = await answered(read);
+    while (Object.keys(page.others).length === 0) page = await answered(read);
+    assertEquals(page.servers.length, 4);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -10,7 +10,7 @@ import type { ListedServer } from "../../../src/web/queries/schemas.ts";
 import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
 import { FACETS, MAP_LAYERS } from "../../../src/web/queries/schemas.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
-import type { OtherRows } from "../../../src/store/groups/cached_groups.ts";
+import type { OtherRows } from "../../../src/store/groups/grouped_rows.ts";
 import type { ListedPart, ListedParts } from "../../../src/store/parts/part_list.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
 import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";

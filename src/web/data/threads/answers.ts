@@ -5,12 +5,12 @@
  */
 import { InputError } from "../../../core/errors.ts";
 import { CachedServerIndex } from "../../server_index/cached_server_index.ts";
-import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { type DashboardData, DataError, type DataTrouble } from "../../queries/dashboard_data.ts";
 import type { DatabaseAccess, DatabaseConnection } from "../database_access.ts";
 import { dashboardDataOf } from "../database_reader.ts";
 import type { GeoipLookup } from "../../../app/geoip/mod.ts";
-import { CachedGroups } from "../../../store/mod.ts";
+import type { ServerGroups } from "../../../store/mod.ts";
+import { type Publication, receivedGroups } from "./publications.ts";
 import { ScannedSpace } from "../scanned_space.ts";
 
 /** The names of the questions. */
@@ -53,10 +53,8 @@ export interface Question {
   readonly values: readonly unknown[];
 }
 
-/** A message for a thread that answers: a question, or the server index of the database. */
-export type ThreadMessage =
-  | { readonly question: Question }
-  | { readonly serverIndex: ServerIndexMemory | undefined };
+/** A message for a thread that answers. */
+export type ThreadMessage = { readonly question: Question } | Publication;
 
 /** An error that is sent to another thread. */
 export interface SentError {
@@ -89,14 +87,19 @@ export function receivedError({ name, message, trouble }: SentError): Error {
 export class Answerer {
   readonly #space = new ScannedSpace();
   #serverIndex: CachedServerIndex | undefined;
-  /** The groups of the database with an identity. */
-  #groups = { identity: "", groups: new CachedGroups() };
+  #groups: { readonly identity: string; readonly groups: ServerGroups } | undefined;
 
   constructor(private readonly access: DatabaseAccess, private readonly geoipOf: GeoipLookup) {}
 
-  /** Uses a server index from now on; `undefined`: there is none. */
-  useServerIndex(memory: ServerIndexMemory | undefined): void {
-    this.#serverIndex = memory === undefined ? undefined : new CachedServerIndex(memory);
+  /** Uses a server index or groups from now on. */
+  use(publication: Publication): void {
+    const { serverIndex: memory, groups } = publication;
+    if ("serverIndex" in publication) {
+      this.#serverIndex = memory === undefined ? undefined : new CachedServerIndex(memory);
+    }
+    if (groups !== undefined) {
+      this.#groups = { identity: groups.identity, groups: receivedGroups(groups) };
+    }
   }
 
   async answer({ id, method, values }: Question): Promise<ThreadAnswer> {
@@ -105,10 +108,8 @@ export class Answerer {
         const serverIndex = this.#serverIndex?.identity === identity
           ? this.#serverIndex
           : undefined;
-        if (this.#groups.identity !== identity) {
-          this.#groups = { identity, groups: new CachedGroups() };
-        }
-        const state = { serverIndex, space: this.#space, groups: this.#groups.groups };
+        const groups = this.#groups?.identity === identity ? this.#groups.groups : undefined;
+        const state = { serverIndex, space: this.#space, groups };
         const data = dashboardDataOf(database, state, this.geoipOf);
         return await (data[method] as (...values: readonly unknown[]) => Promise<unknown>)(
           ...values,

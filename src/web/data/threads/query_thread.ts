@@ -11,7 +11,7 @@ import { DatabaseAccess } from "../database_access.ts";
 const { connection, geoip } = nodeThreads().workerData as ThreadData;
 const answerer = new Answerer(new DatabaseAccess(connection), await readGeoipLookup(geoip));
 nodeThreads().parentPort!.on("message", async (message: ThreadMessage) => {
-  if ("serverIndex" in message) answerer.useServerIndex(message.serverIndex);
+  if (!("question" in message)) answerer.use(message);
   else nodeThreads().parentPort!.postMessage(await answerer.answer(message.question));
 });
 nodeThreads().parentPort!.postMessage(READY);

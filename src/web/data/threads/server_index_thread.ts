@@ -1,5 +1,5 @@
 /**
- * The module of the thread that makes the server index of a database, and keeps it up to date.
+ * The module of the thread that makes the server index of a database and its groups, and keeps them up to date.
  *
  * @module
  */
@@ -15,5 +15,5 @@ await keepServerIndex({
   access: new DatabaseAccess(connection),
   geoipOf: await readGeoipLookup(geoip),
   clock: systemClock,
-  publish: (memory) => nodeThreads().parentPort!.postMessage(memory),
+  publish: (publication) => nodeThreads().parentPort!.postMessage(publication),
 });

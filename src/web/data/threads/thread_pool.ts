@@ -4,8 +4,8 @@
  * @module
  */
 import type { Clock } from "../../../net/clock.ts";
-import type { ServerIndexMemory } from "../../server_index/server_index.ts";
 import { type Question, receivedError, type ThreadAnswer, type ThreadMessage } from "./answers.ts";
+import type { Publication } from "./publications.ts";
 import { DataError } from "../../queries/dashboard_data.ts";
 import { SLOW } from "../database_access.ts";
 
@@ -55,7 +55,7 @@ export class ThreadPool implements Disposable {
   readonly #threads = new Map<Thread, Pending | undefined>();
   readonly #ending = new Set<() => void>();
   readonly #waiting: Pending[] = [];
-  #serverIndex: ServerIndexMemory | undefined;
+  #published: Publication = {};
   #asked = 0;
   #isClosed = false;
 
@@ -82,10 +82,10 @@ export class ThreadPool implements Disposable {
     return promise;
   }
 
-  /** Gives all threads a server index, and those that start later. */
-  useServerIndex(serverIndex: ServerIndexMemory | undefined): void {
-    this.#serverIndex = serverIndex;
-    for (const thread of this.#threads.keys()) thread.post({ serverIndex });
+  /** Gives all threads a server index or groups, and those that start later. */
+  publish(publication: Publication): void {
+    this.#published = { ...this.#published, ...publication };
+    for (const thread of this.#threads.keys()) thread.post(publication);
   }
 
   [Symbol.dispose](): void {
@@ -107,7 +107,7 @@ export class ThreadPool implements Disposable {
       onFailure: (error) => this.#onFailure(thread, error),
     });
     this.#threads.set(thread, undefined);
-    if (this.#serverIndex !== undefined) thread.post({ serverIndex: this.#serverIndex });
+    thread.post(this.#published);
     this.#assign();
   }
 

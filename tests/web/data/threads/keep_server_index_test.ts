@@ -1,3 +1,4 @@
+/** Covers src/web/data/threads/keep_server_index.ts and src/web/data/threads/publications.ts. */
 import { assertEquals } from "@std/assert";
 import { createTables } from "../../../../src/store/schema/create_tables.ts";
 import { openSqlite } from "../../../../src/store/database/sqlite.ts";
@@ -6,12 +7,14 @@ import { DatabaseAccess } from "../../../../src/web/data/database_access.ts";
 import {
   ALL_MS,
   CHANGES_MS,
+  GROUPS_MS,
   keepServerIndex,
   STATES_MS,
 } from "../../../../src/web/data/threads/keep_server_index.ts";
 import { UNKNOWN_GEOIP } from "../../../../src/app/geoip/geoip_lookup.ts";
 import { CachedServerIndex } from "../../../../src/web/server_index/cached_server_index.ts";
-import type { ServerIndexMemory } from "../../../../src/web/server_index/server_index.ts";
+import { type Publication, receivedGroups } from "../../../../src/web/data/threads/publications.ts";
+import { fillGrouped } from "../../../store/groups/grouped_servers.ts";
 import { record } from "../../../store/records.ts";
 import { ManualClock } from "../../../fakes/manual_clock.ts";
 
@@ -54,8 +57,8 @@ Deno.test("a server index is kept up to date, and made anew when the file was re
   const ending = new AbortController();
   const clock = new PausingClock();
   const published: (CachedServerIndex | undefined)[] = [];
-  const publish = (memory: ServerIndexMemory | undefined) =>
-    void published.push(memory && new CachedServerIndex(memory));
+  const publish = ({ serverIndex: memory, groups }: Publication) =>
+    void (groups ?? published.push(memory && new CachedServerIndex(memory)));
   try {
     await using access = new DatabaseAccess({ name: "test", file });
     const geoipOf = () => UNKNOWN_GEOIP;
@@ -102,5 +105,45 @@ Deno.test("a server index is kept up to date, and made anew when the file was re
     await kept;
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("groups are read at once and again, and published if they have changed", async () => {
+  const file = await Deno.makeTempFile();
+  const ending = new AbortController();
+  const clock = new PausingClock();
+  const published: Publication[] = [];
+  try {
+    await using database = openSqlite(file);
+    await createTables(database);
+    await fillGrouped(database);
+    await using access = new DatabaseAccess({ name: "test", file });
+    const geoipOf = () => UNKNOWN_GEOIP;
+    const publish = (publication: Publication) => void published.push(publication);
+    const kept = keepServerIndex({ access, geoipOf, clock, publish, signal: ending.signal });
+    const sizes = () =>
+      published.flatMap(({ groups }) =>
+        groups === undefined ? [] : new Set(receivedGroups(groups).values()).size
+      );
+    await clock.pass(0);
+    assertEquals(sizes(), [1]);
+    await clock.pass(GROUPS_MS);
+    assertEquals(sizes(), [1]); // they have not changed
+    await database.run("delete from servers where hostname is not null");
+    await clock.pass(GROUPS_MS);
+    assertEquals(sizes(), [1, 1]);
+    await database.run("delete from servers where port = 19132");
+    await clock.pass(GROUPS_MS);
+    assertEquals(sizes(), [1, 1, 0]);
+    const { identity } = published[0].serverIndex!;
+    assertEquals(published.at(-1)?.groups?.identity, identity);
+    ending.abort();
+    await kept;
+  } finally {
+    for (const end of ["", "-wal", "-shm"]) {
+      await Deno.remove(file + end).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      });
+    }
   }
 });

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { ServerIndexMemory } from "../../../../src/web/server_index/server_index.ts";
 import type { Question, ThreadMessage } from "../../../../src/web/data/threads/answers.ts";
+import { sentGroups } from "../../../../src/web/data/threads/publications.ts";
 import { DataError } from "../../../../src/web/queries/dashboard_data.ts";
 import {
   LIMITS,
@@ -156,19 +157,24 @@ Deno.test("errors of answers keep their kind", async () => {
   assertEquals((await assertRejects(() => gone, DataError, "no file")).trouble, "gone");
 });
 
-Deno.test("all threads get the server index, also later ones", () => {
+Deno.test("all threads get the server index and the groups, also later ones", () => {
   const { clock, threads, pool, ask } = newPool();
   const [first, second] = ["first", "second"].map((identity) =>
     ({ identity }) as ServerIndexMemory
   );
   const questions = [ask(1), ask(2)].map((question) => assertRejects(() => question));
-  pool.useServerIndex(first);
+  pool.publish({ serverIndex: first });
+  const groups = sentGroups("first", new Map());
+  pool.publish({ groups });
   clock.move(LIMITS.waitMs);
-  pool.useServerIndex(second);
-  const serverIndexes = threads.map(({ messages }) =>
-    messages.flatMap((message) => "serverIndex" in message ? message.serverIndex : [])
+  pool.publish({ serverIndex: second });
+  const published = threads.map(({ messages }) =>
+    messages.filter((message) => !("question" in message) && Object.keys(message).length > 0)
   );
-  assertEquals(serverIndexes, [[first, second], [first, second]]);
+  assertEquals(published, [
+    [{ serverIndex: first }, { groups }, { serverIndex: second }],
+    [{ serverIndex: first, groups }, { serverIndex: second }],
+  ]);
   pool[Symbol.dispose]();
   assert(threads.every(({ isEnded }) => isEnded));
   assertEquals(clock.timers, 0);

@@ -1,11 +1,10 @@
 /**
- * Keeps the groups of a database: rows that certainly belong to one server.
+ * The rows of groups that lists show, do not show, and name beside others.
  *
  * @module
  */
-import type { Database } from "../database/database.ts";
 import type { GroupMember, ServerGroup } from "./group_rules.ts";
-import { type PairVerdicts, readGroups, type ServerGroups } from "./read_groups.ts";
+import type { ServerGroups } from "./read_groups.ts";
 
 /** The other rows of a server. */
 export interface OtherRows {
@@ -15,28 +14,8 @@ export interface OtherRows {
   readonly count: number;
 }
 
-/** How long groups are kept: at least this time, and this multiple of the time to read them. */
-const [KEPT_MS, KEPT_TIMES] = [10_000, 100];
-/** For how long numbers of players are read at once, milliseconds. */
-const BUDGET_MS = 200;
 /** Maximum number of rows of a group that are named. */
 const NAMED = 20;
-
-/** The groups of a database. They are read again after some time, less often if reading takes long. */
-export class CachedGroups {
-  #groups: ServerGroups = new Map();
-  #validUntil = -Infinity;
-  readonly #verdicts: PairVerdicts = new Map();
-
-  async read(database: Database): Promise<ServerGroups> {
-    const now = performance.now();
-    if (now < this.#validUntil) return this.#groups;
-    this.#groups = await readGroups(database, this.#verdicts, BUDGET_MS);
-    const end = performance.now();
-    this.#validUntil = end + Math.max(KEPT_MS, KEPT_TIMES * (end - now));
-    return this.#groups;
-  }
-}
 
 /** The members of groups that are not shown: all that match but the first of each group. */
 export function hiddenMembers(

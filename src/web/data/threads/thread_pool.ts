@@ -25,7 +25,11 @@ export type StartThread = (events: ThreadEvents) => Thread;
 
 /** Limits of a pool, milliseconds. */
 export const LIMITS = {
-  /** A question is answered, or fails, within this time. */
+  /** A question fails if no thread has begun to work on it within this time. */
+  queueMs: 8000,
+  /** Maximum number of questions that wait for a thread. Further ones fail at once. */
+  queued: 256,
+  /** A question is answered, or fails, within this time after a thread has begun to work on it. */
   answerMs: 2000,
   /**
    * A thread that works longer on a question is ended. One that takes less time stays, with the servers that
@@ -67,7 +71,7 @@ export class ThreadPool implements Disposable {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const question = { id: ++this.#asked, method, values };
     const timers = [
-      this.clock.after(LIMITS.answerMs, () => this.#expire(pending)),
+      this.clock.after(LIMITS.queueMs, () => this.#expire(pending)),
       this.clock.after(LIMITS.waitMs, () => this.#waiting.includes(pending) && this.#start()),
     ];
     const pending: Pending = {
@@ -77,6 +81,7 @@ export class ThreadPool implements Disposable {
       cancelTimers: () => timers.forEach((cancel) => cancel()),
     };
     if (this.#isClosed) this.#settle(pending, () => reject(new Error("The database is closed")));
+    else if (this.#waiting.length >= LIMITS.queued) this.#expire(pending);
     else this.#waiting.push(pending);
     this.#assign();
     return promise;
@@ -120,6 +125,8 @@ export class ThreadPool implements Disposable {
       if (next === undefined) return;
       this.#threads.set(thread, next);
       next.begun = this.clock.now();
+      next.cancelTimers();
+      next.cancelTimers = this.clock.after(LIMITS.answerMs, () => this.#expire(next));
       thread.post({ question: next.question });
     }
   }

@@ -103,7 +103,7 @@ Deno.test("a question that waits gets a further thread, and at most three exist,
   assert(results.every(({ status }) => status === "rejected"));
   const waiting = ask(9);
   assertEquals([threads.length, threads.every(({ isEnded }) => isEnded)], [3, true]);
-  clock.move(LIMITS.answerMs);
+  clock.move(LIMITS.queueMs);
   await assertRejects(() => waiting, DataError);
   clock.move(LIMITS.endingMs);
   const next = ask(10);
@@ -112,30 +112,43 @@ Deno.test("a question that waits gets a further thread, and at most three exist,
   assertEquals(await next, [10]);
 });
 
-Deno.test("a thread is ended after its own work, not after the wait of its question", async () => {
+Deno.test("the time limit of an answer begins when a thread begins to work on the question", async () => {
   const { clock, threads, pool, ask } = newPool();
   using _ = pool;
-  const failed = Array.from({ length: 3 }, (_, i) => ask(i));
+  const first = Array.from({ length: 3 }, (_, i) => ask(i));
   clock.move(LIMITS.waitMs);
-  const waited = ask(3);
+  const [waited, late] = [ask(3), ask(4)];
   clock.move(LIMITS.answerMs - LIMITS.waitMs - 1);
   threads.forEach((thread) => thread.answer());
-  await Promise.all(failed);
-  clock.move(LIMITS.waitMs + 1); // it has waited for 1,749 ms, and was worked on for 251 ms
-  assertEquals((await assertRejects(() => waited, DataError)).trouble, "slow");
+  assertEquals(await Promise.all(first), [[0], [1], [2]]);
+  clock.move(LIMITS.answerMs - 1); // they waited for 1,749 ms before
+  threads[0].answer();
+  assertEquals(await waited, [3]);
+  clock.move(1);
+  assertEquals((await assertRejects(() => late, DataError)).trouble, "slow");
   assertEquals(threads.map(({ isEnded }) => isEnded), [false, false, false]);
-  const next = ask(4);
-  threads[1].answer();
-  assertEquals(await next, [4]);
-  const last = ask(5);
+  const next = ask(5);
   threads[0].answer();
   threads[1].answer();
-  assertEquals([await last, clock.timers], [[5], 0]);
-  const slow = Array.from({ length: 4 }, (_, i) => ask(i));
-  clock.move(LIMITS.answerMs);
-  clock.move(LIMITS.workMs - LIMITS.answerMs);
-  await Promise.allSettled(slow);
-  assertEquals(threads.map(({ isEnded }) => isEnded), [true, true, true]);
+  assertEquals([await next, clock.timers], [[5], 0]);
+});
+
+Deno.test("a question that waits too long for a thread fails, and one behind too many others at once", async () => {
+  const { clock, threads, pool, ask } = newPool();
+  using _ = pool;
+  const failures: number[] = [];
+  const askAll = (count: number) =>
+    Array.from({ length: count }, (_, i) => ask(i).catch(() => void failures.push(clock.now())));
+  const start = clock.now();
+  const asked = askAll(1 + LIMITS.queued);
+  const [refused] = askAll(1);
+  await refused;
+  assertEquals(failures, [start]);
+  clock.move(LIMITS.waitMs); // two further threads take a question each
+  clock.move(LIMITS.queueMs - LIMITS.waitMs);
+  await Promise.all(asked);
+  assertEquals(threads.map(({ questions }) => questions.length), [1, 1, 1]);
+  assertEquals(failures.length, 2 + LIMITS.queued);
 });
 
 Deno.test("a thread that fails rejects its question, and is replaced", async () => {

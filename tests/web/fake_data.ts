@@ -97,6 +97,7 @@ export const NO_CHANGES: Changes = {
 /** The sort keys that all servers have in common, by order. */
 const POSITIONS: Readonly<Record<UsualOrder, readonly (string | number)[]>> = {
   players: [1, 1, 5],
+  average: [1, 1, 5],
   latency: [20],
   seen: [NOW],
   new: [NOW],

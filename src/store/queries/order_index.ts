@@ -40,7 +40,7 @@ export function whereClause(conditions: readonly Sql[]): Sql {
 const COLUMNS = {
   s: "id, port, software, software_key, name, motd_plain, map, version_key, kind_key, flags, changed_at, " +
     "edition, protocol_version, player_flags, hostname",
-  t: "server, online, within_slots, players_online, players_max, latency_ms, probed_at, replied_at",
+  t: "server, online, within_slots, players_online, players_mean, players_max, latency_ms, probed_at, replied_at",
 } as const;
 
 /**

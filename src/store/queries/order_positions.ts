@@ -33,6 +33,7 @@ type KeyKind = "flag" | "number" | "time" | "text" | "address";
 /** The kinds of the sort keys of each order. */
 const KINDS: Readonly<Record<UsualOrder, readonly KeyKind[]>> = {
   players: ["flag", "flag", "number", "number"],
+  average: ["flag", "flag", "number", "number"],
   new: ["time", "number"],
   changed: ["time", "number"],
   name: ["text", "number"],

@@ -37,6 +37,7 @@ const latencyOr = (unknown: number) =>
 /** The name of a sort order in its usual direction. */
 export type UsualOrder =
   | "players"
+  | "average"
   | "new"
   | "changed"
   | "name"
@@ -52,6 +53,12 @@ const ORDERS: Readonly<Record<UsualOrder, SortOrder>> = {
     keys: ["t.online", "t.within_slots", "coalesce(t.players_online, -1)", "t.server"],
     isDescending: true,
     index: "server_state_players",
+  },
+  average: {
+    table: "t",
+    keys: ["t.online", "t.within_slots", "coalesce(t.players_mean, -1)", "t.server"],
+    isDescending: true,
+    index: "server_state_average",
   },
   new: {
     table: "s",

@@ -11,7 +11,7 @@ import { TABLE_COLUMNS, UNFINISHED_COPY } from "./table_columns.ts";
 import { TABLE_STATEMENTS } from "./table_statements.ts";
 
 /** The version of the tables. No release wrote the versions 1 to 15. */
-export const SCHEMA_VERSION = 20;
+export const SCHEMA_VERSION = 21;
 
 /** The table whose only row contains the schema version. */
 const VERSION_TABLE = "blocksweep_schema";

@@ -1,4 +1,4 @@
--- The tables of blocksweep, schema version 20. docs/database.md explains them. This is SQL of PostgreSQL
+-- The tables of blocksweep, schema version 21. docs/database.md explains them. This is SQL of PostgreSQL
 -- (14 or later), except "without rowid". table_statements.ts makes the statements of SQLite from it:
 --
 --   here                                    in SQLite
@@ -18,7 +18,7 @@
 
 -- The version of the schema: one row.
 create table blocksweep_schema (
-  version integer not null,               -- 20; versions 1 to 19 had other tables
+  version integer not null,               -- 21; versions 1 to 20 had other tables
   identity text not null,                 -- the identity of the database, hexadecimal; a copy has the same
   collector text not null                 -- the identity of its collectors, hexadecimal; `copy` makes another one
 );
@@ -184,6 +184,7 @@ create table server_state (
   missed_scans integer not null,          -- scans in a row that probed the server without a reply
   online boolean not null,                -- whether the server counts as online
   lacking_parts text not null default '', -- parts that the last replies lacked, and how often: an object; empty: none
+  players_mean integer,                   -- mean number of players while online, in hundredths, on the last complete day (UTC) with rollups, or today if there is none; null: not watched then
   within_slots boolean not null generated always as (coalesce(players_online <= players_max or players_max <= 0, true)) stored -- whether there are as many slots as players, or no known number of slots; computed by the database
 postgres: ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, parallel_workers = 0);
 sqlite: );
@@ -191,6 +192,9 @@ sqlite: );
 create index server_state_players on server_state
 postgres:   (online, within_slots, (coalesce(players_online, -1)), server) include (players_online);
 sqlite:   (online, within_slots, (coalesce(players_online, -1)), server);
+create index server_state_average on server_state
+postgres:   (online, within_slots, (coalesce(players_mean, -1)), server) include (players_mean);
+sqlite:   (online, within_slots, (coalesce(players_mean, -1)), server);
 postgres: create index server_list_players on server_state (players_online desc nulls last);
 sqlite: create index server_list_players on server_state (players_online);
 

@@ -53,6 +53,7 @@ export async function computeServerUptime(
   if (later.length > 0) return;
   const days = Array.from({ length: DAYS }, (_, i) => until - (DAYS - i) * DAY_MS);
   await sumRollups(database, 24, days, servers, until);
+  await setMeans(database, 24, days.slice(-1), servers);
   const old = isServerIn(database, "server", servers);
   await database.run(`${RESET}${old.sql} and until < ${time}`, [...old.values, until]);
 }
@@ -77,7 +78,9 @@ export async function computeFirstUptime(
   );
   if (rows.length === 0) return;
   const first = rows.map(({ server }) => Number(server));
-  await sumRollups(database, 1, hoursBetween(today, closedUntil), first, closedUntil);
+  const hours = hoursBetween(today, closedUntil);
+  await sumRollups(database, 1, hours, first, closedUntil);
+  await setMeans(database, 1, hours, first);
 }
 
 /** Replaces the rows of those servers that have rollups of these hours or days by the sums. */
@@ -96,6 +99,23 @@ async function sumRollups(
       } and ${page.sql} ` +
       `group by r.server ${REPLACE}`,
     [until, hours, timeList(database, starts), ...page.values],
+  );
+}
+
+/** Sets the mean numbers of players while the servers of a page were online, in these hours or days. */
+async function setMeans(
+  database: Database,
+  hours: 1 | 24,
+  starts: readonly number[],
+  servers: readonly number[],
+): Promise<void> {
+  const page = isServerIn(database, "server", servers);
+  await database.run(
+    "update server_state set players_mean = (select " +
+      "cast(round(sum(r.player_s) * 100.0 / nullif(sum(r.online_s), 0)) as integer) from rollups r " +
+      `where r.hours = ? and ${isTimeIn(database, "r.at")} and r.server = server_state.server) ` +
+      `where ${page.sql}`,
+    [hours, timeList(database, starts), ...page.values],
   );
 }
 

@@ -43,6 +43,7 @@ export interface ServersPageData {
 
 const SORTS: readonly (readonly [UsualOrder, string])[] = [
   ["players", "Players"],
+  ["average", "Players of a day"],
   ["new", "Newest"],
   ["changed", "Changed"],
   ["name", "Name"],

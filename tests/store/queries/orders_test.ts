@@ -22,7 +22,7 @@ onEngines(
     const portsBy = async (sort: ServerOrder) =>
       (await Array.fromAsync(selectServers(database, { sort }))).map(({ port }) => port);
     const orders = Object.keys(SERVER_ORDERS) as ServerOrder[];
-    assertEquals(orders.length, 16);
+    assertEquals(orders.length, 18);
     for (const sort of orders.filter((one) => usualOrder(one) !== "latency")) {
       const reversed = reversedOrder(sort);
       assertEquals([usualOrder(reversed), reversedOrder(reversed)], [usualOrder(sort), sort]);

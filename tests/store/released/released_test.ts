@@ -25,7 +25,7 @@ import {
 import { record } from "../records.ts";
 
 /** The version of the tables of each release. */
-const RELEASED = [20];
+const RELEASED = [21];
 
 /** The content of a compressed file beside this one. */
 async function open(name: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {

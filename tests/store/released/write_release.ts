@@ -1,6 +1,6 @@
 /**
- * Writes databases with the tables of this version as a release leaves them: `tables20.db.gz` for SQLite,
- * `tables20.sql.gz` for PostgreSQL. Their servers are in `servers20.ndjson.gz`. Run it once for each version of
+ * Writes databases with the tables of this version as a release leaves them: `tables21.db.gz` for SQLite,
+ * `tables21.sql.gz` for PostgreSQL. Their servers are in `servers21.ndjson.gz`. Run it once for each version of
  * the tables, and never again after a release: the files show that later programs open such databases.
  *
  * `deno run -A tests/store/released/write_release.ts postgres://USER@HOST/EMPTY_DATABASE`

@@ -87,6 +87,13 @@ onEngines("server_uptime has the sums of the last 30 days, without older ones", 
     { up: 0 },
     { up: null },
   ]);
+  const means = () =>
+    all(db, "select server, players_mean as mean from server_state order by server");
+  assertEquals(await means(), [
+    { server: 1, mean: 400 }, // yesterday: 4 players
+    { server: 2, mean: null },
+    { server: 3, mean: null },
+  ]);
   const late = [[1, TODAY - 5 * HOUR_MS + 600_000, 2, 0, ...NONE]];
   await db.transaction(() => writeObservations(db, late));
   await rollUp(db, { now: TODAY + HOUR_MS, between });
@@ -113,6 +120,8 @@ onEngines("a server that is first watched today has the uptime of the hours so f
   const one = TODAY + HOUR_MS;
   await rollUp(db, { now: one + 600_000, between });
   assertEquals(await read(), [[1, one], [0, one], [0.5, TODAY]]);
+  const byAverage = await Array.fromAsync(selectServers(db, { sort: "average" }));
+  assertEquals(byAverage.map(({ port }) => port), [1, 3, 2]);
   await watchHour(db, one);
   await db.transaction(() => writeObservations(db, [[1, one + 1_800_000, 2, 0, ...NONE]]));
   await rollUp(db, { now: one + HOUR_MS + 600_000, between });

@@ -117,7 +117,8 @@ export const SELECTION = {
       takes: keyOf(SERVER_ORDERS),
       default: { servers: "players" },
       defaultText: { export: "see below" },
-      help: "order: players, new (newest server first), changed (latest change first), name, " +
+      help:
+        "order: players, average (players of the last day), new (newest server first), changed (latest change first), name, " +
         "version, address, latency or seen (last probe first); with -reversed, such as " +
         "new-reversed, in the other direction",
     },

@@ -5,7 +5,7 @@ import { inFolder } from "../app/resume/stopped_programs.ts";
 import { finish, start } from "../cli/program.ts";
 import { hostileFleet, PORT } from "../store/hostile_fleet.ts";
 import { LOOKS, Visit, withBrowser } from "./browser.ts";
-import { SCAN_PERMISSIONS, succeed, withDashboard } from "./served.ts";
+import { SCAN_PERMISSIONS, succeed, withDashboard, withPublicList } from "./served.ts";
 
 const RANGE = "127.86.0.0/23";
 const HOSTS = Array.from({ length: 12 }, (_, i) => `127.86.${i % 2}.${20 * (i + 1)}`);
@@ -95,6 +95,22 @@ async function openAll(visit: Visit, origin: string): Promise<void> {
   assertEquals(isCovered, false, "a long version covers the number of players");
 }
 
+/** Opens the pages of the public list, and checks that no text of a server ran or became an element. */
+async function openPublic(browser: Browser, origin: string): Promise<void> {
+  const list = await (await fetch(`${origin}/`)).text();
+  const servers = [...new Set(list.match(/\/s\/[^"?]+/g))];
+  assertEquals(servers.length, HOSTS.length);
+  const searches = TEXTS.filter((text) => text.length <= 100 && text.isWellFormed())
+    .map((text) => `/?q=${encodeURIComponent(text)}`);
+  const faults: string[] = [];
+  await using visit = await Visit.start(browser, origin, LOOKS[2]);
+  for (const path of ["/", "/?edition=java", ...servers, ...searches, "/stats", "/about"]) {
+    faults.push(...await visit.faultsAt(path));
+    await assertHarmless(visit, path);
+  }
+  assertEquals(faults, []);
+}
+
 /** Writes a report of the database, opens it as a file, and filters its table. */
 async function openReport(browser: Browser, database: string, file: string): Promise<void> {
   await succeed("report", database, "-o", file, "-q");
@@ -142,4 +158,8 @@ Deno.test("a scan of hostile servers is watched to its end, and no page runs the
         await openAll(visit, origin);
         await openReport(browser, database, `${folder}/report.html`);
       }));
+    await withPublicList(
+      database,
+      (origin) => withBrowser((browser) => openPublic(browser, origin)),
+    );
   }));

@@ -68,6 +68,7 @@ async function filter(visit: Visit): Promise<void> {
 async function compare(visit: Visit): Promise<void> {
   const { page } = visit;
   await visit.open("/servers");
+  assertEquals(await page.locator("form.compare").isVisible(), false);
   for (const i of [0, 2, 4]) await page.locator("input[type=checkbox][name=server]").nth(i).check();
   await visit.follow(page.locator("form.compare button"));
   const all = await addressesIn(page);

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { LOOKS, Visit, withBrowser } from "./browser.ts";
 import { inFolder } from "../app/resume/stopped_programs.ts";
-import { succeed, withDashboard, withFleet } from "./served.ts";
+import { succeed, withDashboard, withFleet, withPublicList } from "./served.ts";
 
 const RANGE = "127.84.0.0/22";
 /** 40 servers in four networks /24. */
@@ -107,6 +107,42 @@ Deno.test("every page is without faults, wide and narrow, light and dark, also w
           await visit.open(path);
           assert(await visit.page.locator("main h1").innerText() !== "", path);
         }
+      }));
+  }));
+
+/** The pages of the public list, with that of its first server. */
+async function visitorPaths(origin: string): Promise<string[]> {
+  const list = await (await fetch(`${origin}/`)).text();
+  const [server] = /\/s\/[^"?]+/.exec(list)!;
+  return ["/", "/?edition=java", "/?q=nothing", server, "/stats", "/about"];
+}
+
+Deno.test("every page of the public list is without faults, also without scripts and on paper", () =>
+  inFolder(async (folder) => {
+    const database = `${folder}/servers.db`;
+    await withFleet(
+      FLEET,
+      () => succeed("scan", RANGE, "-o", database, "--seed", "1", "--cooldown", "200ms", "-q"),
+    );
+    await withPublicList(database, (origin) =>
+      withBrowser(async (browser) => {
+        const paths = await visitorPaths(origin);
+        const faults: string[] = [];
+        for (const look of LOOKS) {
+          await using visit = await Visit.start(browser, origin, look);
+          for (const path of paths) faults.push(...await visit.faultsAt(path));
+        }
+        assertEquals(faults, []);
+        {
+          const look = { ...LOOKS[3], withoutScripts: true };
+          await using visit = await Visit.start(browser, origin, look);
+          for (const path of paths) {
+            await visit.open(path);
+            assert(await visit.page.locator("main h1").innerText() !== "", path);
+          }
+        }
+        await using visit = await Visit.start(browser, origin, LOOKS[0]);
+        for (const path of paths) await checkPrint(visit, path);
       }));
   }));
 

@@ -1,5 +1,5 @@
 /** Dashboards of the program, with the permissions that the documentation names. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { drawFleet, type FleetPlan } from "../../src/fleet/simulate/draw_fleet.ts";
 import { openFleet } from "../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../src/net/clock.ts";
@@ -20,16 +20,36 @@ export async function withDashboard(
   database: string,
   test: (origin: string) => Promise<void>,
 ): Promise<void> {
+  await withServer(database, [], "/api/facets", "servers", test);
+}
+
+/** Serves the public list of a database while a test runs. */
+export async function withPublicList(
+  database: string,
+  test: (origin: string) => Promise<void>,
+): Promise<void> {
+  const options = ["--public", "https://servers.example.org", "--contact", "abuse@example.org"];
+  await withServer(database, options, "/stats", "<h2>Edition", test);
+}
+
+/** @param counted The path of a resource with counts, and a text that it has once all servers are counted. */
+async function withServer(
+  database: string,
+  options: readonly string[],
+  counted: string,
+  text: string,
+  test: (origin: string) => Promise<void>,
+): Promise<void> {
   const port = freePort();
   const permissions = [
     `--allow-net=127.0.0.1:${port}`,
     `--allow-read=${database},${SRC}`,
   ];
-  const child = start(["serve", database, "--port", `${port}`], { permissions });
+  const child = start(["serve", database, "--port", `${port}`, ...options], { permissions });
   const printed = new PrintedText(child, child.stdout);
   try {
     await printed.until("Ctrl-C");
-    await untilCounted(`http://127.0.0.1:${port}`);
+    await untilCounted(`http://127.0.0.1:${port}${counted}`, text);
     await test(`http://127.0.0.1:${port}`);
   } finally {
     child.kill("SIGINT");
@@ -39,13 +59,13 @@ export async function withDashboard(
   }
 }
 
-/** Waits until the dashboard has counted all servers, which it does after its start. */
-async function untilCounted(origin: string): Promise<void> {
+/** Waits until all servers are counted, which happens after the start. */
+async function untilCounted(url: string, wanted: string): Promise<void> {
   for (;;) {
-    const response = await fetch(`${origin}/api/facets`);
-    await response.body?.cancel();
-    if (response.status === 200) return;
-    assertEquals(response.status, 503);
+    const response = await fetch(url);
+    const text = await response.text();
+    if (response.status === 200 && text.includes(wanted)) return;
+    assert([200, 503].includes(response.status), `${response.status}`);
   }
 }
 

@@ -2,15 +2,17 @@
 import { indexAt, type Point, pointAt } from "./hilbert.ts";
 import { type ColorStep, mapSteps, stepOf } from "./map_scale.ts";
 
-/** Cells of a side of the map, and of a side of a block that a click enlarges. */
-const SIDE = 256;
+/** Cells of a side of a square, and of a side of a block that a click enlarges. */
+const SQUARE = 256;
 const BLOCK = 16;
 
-/** The square that the page shows. */
+/** The square whose cells the page has. */
 interface Square {
   readonly address: number;
   /** 0, 8 or 16. */
   readonly prefix: number;
+  /** The part of the square that the map shows: blocks, of which no side has fewer than one. */
+  readonly shown: { readonly address: number; readonly prefix: number };
   readonly layer: string;
   /** The rest of the query of URLs: layer and filters. */
   readonly query: string;
@@ -44,11 +46,16 @@ class AddressMap {
     const response = await fetch(url, { headers: { accept: "application/json" } });
     if (!response.ok) throw new Error(`The map cannot be read: HTTP status ${response.status}`);
     const { gaps, values } = await response.json();
-    let cell = -1;
+    let cell = Math.floor(address / 2 ** (16 - prefix)) - this.#first - 1;
     gaps.forEach((gap: number, i: number) => this.#values.set(cell += gap, values[i]));
     const most = values.reduce((a: number, b: number) => Math.max(a, b), 0);
     this.#steps = mapSteps(this.square.layer, most);
     this.draw();
+  }
+
+  /** Cells of a side of the map. */
+  get #side(): number {
+    return SQUARE / 2 ** ((this.square.shown.prefix - this.square.prefix) / 2);
   }
 
   /** The order of the curve through all cells of the size of the map's cells. */
@@ -58,19 +65,19 @@ class AddressMap {
 
   /** The number of the map's first cell among all cells of this size. */
   get #first(): number {
-    return Math.floor(this.square.address / 2 ** (16 - this.square.prefix));
+    return Math.floor(this.square.shown.address / 2 ** (16 - this.square.prefix));
   }
 
   /** The point of a cell on the map. */
   #pointOf(cell: number): Point {
     const { x, y } = pointAt(this.#first + cell, this.#order);
-    return { x: x % SIDE, y: y % SIDE };
+    return { x: x % this.#side, y: y % this.#side };
   }
 
   /** The cell at a point of the map. */
   #cellAt({ x, y }: Point): number {
     const corner = pointAt(this.#first, this.#order);
-    const [left, top] = [corner.x - corner.x % SIDE, corner.y - corner.y % SIDE];
+    const [left, top] = [corner.x - corner.x % this.#side, corner.y - corner.y % this.#side];
     return indexAt({ x: left + x, y: top + y }, this.#order) - this.#first;
   }
 
@@ -97,9 +104,10 @@ class AddressMap {
 
   #drawCells(context: CanvasRenderingContext2D, size: number): void {
     const style = getComputedStyle(this.root);
-    const [filled, hatched] = [smallCanvas(), smallCanvas()];
+    const side = this.#side;
+    const [filled, hatched] = [smallCanvas(side), smallCanvas(side)];
     filled.fillStyle = style.getPropertyValue("--m0");
-    filled.fillRect(0, 0, SIDE, SIDE);
+    filled.fillRect(0, 0, side, side);
     hatched.fillStyle = "#000";
     for (const [cell, value] of this.#values) {
       const step = stepOf(this.#steps, value);
@@ -116,12 +124,13 @@ class AddressMap {
   /** Lines between blocks, and the number that each block adds to the address. */
   #drawGrid(context: CanvasRenderingContext2D, size: number): void {
     const style = getComputedStyle(this.root);
-    const block = size / BLOCK;
+    const blocks = this.#side / BLOCK;
+    const block = size / blocks;
     context.strokeStyle = style.getPropertyValue("--line-strong");
     context.globalAlpha = 0.45;
     context.lineWidth = 1;
     context.beginPath();
-    for (let i = 1; i < BLOCK; i++) {
+    for (let i = 1; i < blocks; i++) {
       const at = Math.round(i * block) + 0.5;
       context.moveTo(at, 0);
       context.lineTo(at, size);
@@ -135,19 +144,21 @@ class AddressMap {
     context.lineWidth = 3;
     context.strokeStyle = style.getPropertyValue("--surface");
     context.fillStyle = style.getPropertyValue("--text");
-    for (let i = 0; i < BLOCK * BLOCK; i++) {
+    const first = this.#first / BLOCK ** 2;
+    for (let i = 0; i < blocks * blocks; i++) {
       const { x, y } = this.#pointOf(i * BLOCK * BLOCK);
       const [left, top] = [x, y].map((one) => Math.floor(one / BLOCK) * block + block * 0.1);
       context.globalAlpha = 0.75;
-      context.strokeText(String(i), left, top);
+      const number = String((first + i) % BLOCK ** 2);
+      context.strokeText(number, left, top);
       context.globalAlpha = 1;
-      context.fillText(String(i), left, top);
+      context.fillText(number, left, top);
     }
   }
 
   #drawCursor(context: CanvasRenderingContext2D, size: number): void {
     const { x, y } = this.#pointOf(this.#cell);
-    const cell = size / SIDE;
+    const cell = size / this.#side;
     const style = getComputedStyle(this.root);
     const margin = 2 * devicePixelRatio;
     context.lineWidth = margin;
@@ -176,7 +187,8 @@ class AddressMap {
 
   #cellOf(event: MouseEvent): number {
     const box = this.canvas.getBoundingClientRect();
-    const inside = (share: number) => Math.min(SIDE - 1, Math.max(0, Math.floor(share * SIDE)));
+    const side = this.#side;
+    const inside = (share: number) => Math.min(side - 1, Math.max(0, Math.floor(share * side)));
     return this.#cellAt({
       x: inside((event.clientX - box.left) / box.width),
       y: inside((event.clientY - box.top) / box.height),
@@ -240,9 +252,13 @@ class AddressMap {
     );
   }
 
-  /** Shows the network around the square. */
+  /** Shows the whole square, or the network around it. */
   #leave(): void {
-    const { prefix, address } = this.square;
+    const { prefix, address, shown } = this.square;
+    if (shown.prefix > prefix) {
+      location.assign(this.#mapUrl(`${addressText(address)}/${prefix}`));
+      return;
+    }
     if (prefix === 0) return;
     const around = prefix === 8 ? 0 : Math.floor(address / 2 ** 24) * 2 ** 24;
     location.assign(this.#mapUrl(`${addressText(around)}/${prefix - 8}`));
@@ -252,7 +268,7 @@ class AddressMap {
   #wheel(event: WheelEvent): void {
     if (!event.ctrlKey) return;
     const isIn = event.deltaY < 0;
-    if (!isIn && this.square.prefix === 0 || isIn && this.square.prefix === 16) return;
+    if (!isIn && this.square.shown.prefix === 0 || isIn && this.square.prefix === 16) return;
     event.preventDefault();
     if (event.timeStamp - this.#lastWheel < 600) return;
     this.#lastWheel = event.timeStamp;
@@ -270,7 +286,7 @@ class AddressMap {
       ArrowUp: { x, y: y - step },
       ArrowDown: { x, y: y + step },
     };
-    const inside = (share: number) => Math.min(SIDE - 1, Math.max(0, share));
+    const inside = (share: number) => Math.min(this.#side - 1, Math.max(0, share));
     const move = moves[event.key];
     if (move !== undefined) {
       this.#select(this.#cellAt({ x: inside(move.x), y: inside(move.y) }));
@@ -282,9 +298,9 @@ class AddressMap {
 }
 
 /** A canvas with a pixel for each cell. */
-function smallCanvas(): CanvasRenderingContext2D {
+function smallCanvas(side: number): CanvasRenderingContext2D {
   const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = SIDE;
+  canvas.width = canvas.height = side;
   return canvas.getContext("2d")!;
 }
 
@@ -313,9 +329,10 @@ async function start(): Promise<void> {
   const root = document.querySelector<HTMLElement>("[data-map]");
   const canvas = root?.querySelector("canvas");
   if (!root || !canvas) return;
-  const { address, prefix, layer = "", query = "" } = root.dataset;
+  const { address, prefix, shownAddress, shownPrefix, layer = "", query = "" } = root.dataset;
   const map = new AddressMap(root, canvas, {
     ...{ address: Number(address), prefix: Number(prefix) },
+    shown: { address: Number(shownAddress), prefix: Number(shownPrefix) },
     ...{ layer, query },
   });
   root.ariaBusy = "true";

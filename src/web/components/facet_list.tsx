@@ -16,6 +16,7 @@ import { SEARCH_WORDS } from "../queries/search_words.ts";
 import { DASHBOARD_FILTERS } from "../queries/dashboard_filters.ts";
 import { filterTexts } from "./filter_texts.ts";
 import { acceptedUrl, serversUrl, toggledFacet, urlOf } from "./links.ts";
+import { PLAYER_FLAGS, type PlayerFlag } from "../../core/flags.ts";
 import { countText, percentText, shortCount } from "./quantities.ts";
 import { Bar } from "./server_cells.tsx";
 import { safeText } from "./texts.tsx";
@@ -46,17 +47,23 @@ interface FilterProps {
 
 const HOUR_MS = 3_600_000;
 /** States of servers, and the filters for each. Of one filter, a URL has one value. */
-const STATES: readonly (readonly [string, Pick<DashboardFilters, StateFilter>])[] = [
-  ["Online", { online: true }],
-  ["Offline", { online: false }],
-  ["Down for an hour", { down: -HOUR_MS }],
-  ["Down for a day", { down: -24 * HOUR_MS }],
-  ["Changed in 1 h", { since: -HOUR_MS }],
-  ["Changed in 24 h", { since: -24 * HOUR_MS }],
-  ["Not probed for 7 d", { stale: -7 * 24 * HOUR_MS }],
-];
+const STATES: readonly (readonly [string, Pick<DashboardFilters, StateFilter>, title?: string])[] =
+  [
+    ["Online", { online: true }],
+    ["Offline", { online: false }],
+    ["Down for an hour", { down: -HOUR_MS }],
+    ["Down for a day", { down: -24 * HOUR_MS }],
+    ["Changed in 1 h", { since: -HOUR_MS }],
+    ["Changed in 24 h", { since: -24 * HOUR_MS }],
+    ["Not probed for 7 d", { stale: -7 * 24 * HOUR_MS }],
+    [
+      "Counts not believed",
+      { flag: (Object.keys(PLAYER_FLAGS) as PlayerFlag[]).sort() },
+      "Servers whose number of players has a flag: its rule stands beside the number",
+    ],
+  ];
 
-type StateFilter = "online" | "down" | "since" | "stale";
+type StateFilter = "online" | "down" | "since" | "stale" | "flag";
 
 /** The states of servers as filters. */
 export function StateList({ filters, sort, group }: FilterProps) {
@@ -64,16 +71,16 @@ export function StateList({ filters, sort, group }: FilterProps) {
     <details class="facet" open>
       <summary>State</summary>
       <ul>
-        {STATES.map(([title, state]) => {
+        {STATES.map(([title, state, meaning]) => {
           const [name] = Object.keys(state) as [StateFilter];
-          const isChosen = filters[name] === state[name];
+          const isChosen = JSON.stringify(filters[name]) === JSON.stringify(state[name]);
           const chosen = { ...filters, [name]: isChosen ? undefined : state[name] };
           return (
             <li>
               <a
                 href={serversUrl(chosen, { sort, group })}
                 aria-current={isChosen ? "true" : undefined}
-                title={isChosen ? "Remove this filter" : undefined}
+                title={isChosen ? "Remove this filter" : meaning}
               >
                 <span>{title}</span>
               </a>

@@ -7,7 +7,7 @@
 import { pointAt } from "../browser/hilbert.ts";
 import { mapSteps } from "../browser/map_scale.ts";
 import { formatAddress } from "../../core/address.ts";
-import type { Square } from "../queries/dashboard_data.ts";
+import type { MapCells, Square } from "../queries/dashboard_data.ts";
 import type { MapLayer } from "../queries/schemas.ts";
 
 /** A network in CIDR notation. */
@@ -47,16 +47,34 @@ function Swatch({ color, isHatched }: { color: number; isHatched?: boolean }) {
   );
 }
 
-/** How the curve runs through the 16 × 16 blocks of a square. */
+/** A network of which the map shows all cells. */
+export interface ShownPart {
+  readonly address: number;
+  /** Even, so that the network is a square. */
+  readonly prefix: number;
+}
+
+/** The smallest part of a square, of whole blocks, with all its cells that have a value. */
+export function fittedPart(
+  { square: { address, prefix }, cells }: Pick<MapCells, "square" | "cells">,
+): ShownPart {
+  const [least, most] = [cells[0] ?? 0, cells.at(-1) ?? 2 ** 16 - 1];
+  const bits = [8, 6, 4, 2].find((bits) => least >> (16 - bits) === most >> (16 - bits)) ?? 0;
+  const first = least >> (16 - bits) << (16 - bits);
+  return { address: address + first * 2 ** (16 - prefix), prefix: prefix + bits };
+}
+
+/** How the curve runs through the blocks of a part of a square, or through the cells of its only block. */
 export function Curve(
-  { square: { address, prefix } }: { square: Square },
+  { square, shown: { address, prefix } }: { square: Square; shown: ShownPart },
 ) {
-  const order = 4;
+  const order = 4 - (prefix - square.prefix) / 2 || 4;
   const first = Math.floor(address / 2 ** (32 - prefix)) * 4 ** order;
   const depth = prefix / 2 + order;
   const size = 2 ** order;
+  const scale = 128 / size;
   const points = Array.from({ length: 4 ** order }, (_, i) => pointAt(first + i, depth))
-    .map(({ x, y }) => ({ x: x % size * 8 + 4, y: y % size * 8 + 4 }));
+    .map(({ x, y }) => ({ x: (x % size + 0.5) * scale, y: (y % size + 0.5) * scale }));
   const [start, end] = [points[0], points[points.length - 1]];
   return (
     <svg

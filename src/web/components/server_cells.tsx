@@ -125,9 +125,17 @@ export function reasonsOf(reasons: FlagReasons | null): [PlayerFlag, FlagReason]
 /** Players and slots, with a bar of the share: none if the count cannot be believed. */
 export function Players({ server, isStale = false }: { server: ListedServer; isStale?: boolean }) {
   const { players_online: players, players_max: slots, online, player_flags: reasons } = server;
-  if (!online || players === null) return <span class="none">{UNKNOWN_TEXT}</span>;
+  const reported = reasonsOf(reasons).map(([flag]) => flag);
+  if (!online || players === null) {
+    return (
+      <span class="players">
+        <span class="none">{UNKNOWN_TEXT}</span>
+        <PlayerFlags flags={reported} />
+      </span>
+    );
+  }
   const isAbove = slots !== null && slots > 0 && players > slots;
-  const flags = new Set(reasonsOf(reasons).map(([flag]) => flag));
+  const flags = new Set(reported);
   if (isAbove) flags.add("playersAboveSlots");
   const share = slots !== null && slots > 0 ? Math.max(0, players / slots) : 0;
   return (
@@ -136,17 +144,23 @@ export function Players({ server, isStale = false }: { server: ListedServer; isS
         <b>{countText(players)}</b>
         {slots !== null && <small>{` / ${countText(slots)}`}</small>}
       </span>
-      {flags.size === 0 ? <Bar share={share} /> : (
-        <small class="above">
-          {[...flags].map((flag, i) => (
-            <>
-              {i > 0 && ", "}
-              <abbr title={PLAYER_FLAGS[flag]}>{FLAG_TEXTS[flag]}</abbr>
-            </>
-          ))}
-        </small>
-      )}
+      {flags.size === 0 ? <Bar share={share} /> : <PlayerFlags flags={[...flags]} />}
     </span>
+  );
+}
+
+/** Why a number of players cannot be believed, in words whose tooltips are the rules. */
+function PlayerFlags({ flags }: { flags: readonly PlayerFlag[] }) {
+  if (flags.length === 0) return null;
+  return (
+    <small class="above">
+      {flags.map((flag, i) => (
+        <>
+          {i > 0 && ", "}
+          <abbr title={PLAYER_FLAGS[flag]}>{FLAG_TEXTS[flag]}</abbr>
+        </>
+      ))}
+    </small>
   );
 }
 

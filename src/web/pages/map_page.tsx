@@ -9,7 +9,14 @@ import { MAP_LAYERS } from "../queries/schemas.ts";
 import { filterQuery } from "../queries/filters.ts";
 import { FilterChips } from "../components/facet_list.tsx";
 import { Card, Empty, PageHead, Tabs } from "../components/blocks.tsx";
-import { cellName, Curve, MapSteps, networkText } from "../components/map_legend.tsx";
+import {
+  cellName,
+  Curve,
+  fittedPart,
+  MapSteps,
+  networkText,
+  type ShownPart,
+} from "../components/map_legend.tsx";
 import { countText } from "../components/quantities.ts";
 import { htmlDocument } from "./layout.tsx";
 import { CellTable, LAYERS, mapUrl, squareParameters } from "./map_table.tsx";
@@ -45,7 +52,7 @@ export function mapPage({ query, cells, page }: MapPageData, context: PageContex
             }))}
           />
         </PageHead>
-        <Trail query={query} square={square} />
+        <Trail query={query} square={square} shown={shownPart({ query, cells })} />
         <FilterChips filters={query.filters} path="/map" more={squareParameters(query)} />
         <Picture query={query} cells={cells} />
         <CellTable query={query} cells={cells} page={page} context={context} />
@@ -54,18 +61,26 @@ export function mapPage({ query, cells, page }: MapPageData, context: PageContex
   });
 }
 
+/** Of the square that fits all servers, the smallest part with them; of a chosen one, the whole. */
+function shownPart({ query, cells }: PictureData): ShownPart {
+  return query.square === undefined ? fittedPart(cells) : cells.square;
+}
+
 /** A map without the table. */
 type PictureData = Omit<MapPageData, "page">;
 
 /** The canvas that the script fills, and what stands beside it. */
 function Picture({ query, cells }: PictureData) {
   const { square } = cells;
+  const shown = shownPart({ query, cells });
   return (
     <div
       class="map"
       data-map
       data-address={square.address}
       data-prefix={square.prefix}
+      data-shown-address={shown.address}
+      data-shown-prefix={shown.prefix}
       data-layer={query.layer}
       data-query={queryOf(query)}
     >
@@ -78,7 +93,7 @@ function Picture({ query, cells }: PictureData) {
           tabindex={0}
           role="application"
           aria-label={`Map of ${
-            networkText(square)
+            networkText(shown)
           } on a Hilbert curve. Arrow keys choose a cell, Enter enlarges, Escape goes back.`}
           aria-describedby="cell"
         >
@@ -107,7 +122,7 @@ function Side({ query, cells }: PictureData) {
         </Card>
       </div>
       <Legend query={query} cells={cells} />
-      <CurveLegend square={cells.square} />
+      <CurveLegend square={cells.square} shown={shownPart({ query, cells })} />
     </div>
   );
 }
@@ -118,11 +133,17 @@ function queryOf({ layer, filters }: MapQuery): string {
 }
 
 /** The squares around the shown one. */
-function Trail({ query, square: shown }: { query: MapQuery; square: Square }) {
-  const squares = ([0, 8, 16] as const).filter((prefix) => prefix <= shown.prefix)
+function Trail(
+  { query, square: { address, prefix: last }, shown }: {
+    query: MapQuery;
+    square: Square;
+    shown: ShownPart;
+  },
+) {
+  const squares = ([0, 8, 16] as const).filter((prefix) => prefix <= last)
     .map((prefix) => ({
       prefix,
-      address: Math.floor(shown.address / 2 ** (32 - prefix)) * 2 ** (32 - prefix),
+      address: Math.floor(address / 2 ** (32 - prefix)) * 2 ** (32 - prefix),
     }));
   return (
     <nav class="trail" aria-label="Enlarged networks">
@@ -137,6 +158,14 @@ function Trail({ query, square: shown }: { query: MapQuery; square: Square }) {
           </a>
         </>
       ))}
+      {shown.prefix > last && (
+        <>
+          <span aria-hidden="true">›</span>
+          <a href={mapUrl({ ...query, square: undefined })} aria-current="page">
+            {networkText(shown)}
+          </a>
+        </>
+      )}
     </nav>
   );
 }
@@ -150,13 +179,15 @@ function Legend({ query, cells }: PictureData) {
   );
 }
 
-/** How the curve runs, as a picture of 16 × 16 blocks and a text. */
-function CurveLegend({ square }: { square: Square }) {
+/** How the curve runs, as a picture of the blocks and a text. */
+function CurveLegend({ square, shown }: { square: Square; shown: ShownPart }) {
   return (
     <Card title="How to read the map">
-      <Curve square={square} />
+      <Curve square={square} shown={shown} />
       <p class="hint">
-        {`The addresses follow this line from the dot to the ring, block by block. Neighbours on the line stay neighbours on the map, and a network is always a square or two squares side by side. Each framed block is a /${
+        {`The addresses follow this line from the dot to the ring, ${
+          shown.prefix === square.prefix + 8 ? "cell by cell" : "block by block"
+        }. Neighbours on the line stay neighbours on the map, and a network is always a square or two squares side by side. Each framed block is a /${
           square.prefix + 8
         }; its number is the ${
           ["first", "second", "third"][square.prefix / 8]

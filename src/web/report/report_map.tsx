@@ -47,7 +47,7 @@ export function ReportMap({ cells }: { cells: MapCells }) {
         <div class="stack">
           <MapSteps layer="servers" most={most} />
           <div>
-            <Curve square={square} />
+            <Curve square={square} shown={square} />
             <p class="hint">
               {`Each point is a ${cellName(square)}, each framed block a /${
                 square.prefix + 8

@@ -1,6 +1,7 @@
 /** Covers src/web/pages/map_table.tsx. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parseAddress } from "../../../src/core/address.ts";
+import { fittedPart, networkText } from "../../../src/web/components/map_legend.tsx";
 import { mapPage } from "../../../src/web/pages/map_page.tsx";
 import { rangeText, rowsOf } from "../../../src/web/pages/map_table.tsx";
 import { contextOf } from "./sample_data.ts";
@@ -29,6 +30,28 @@ Deno.test("the fullest cells are first, and those that were probed last", () => 
   assertEquals(names("age"), ["10.0.1.0/24", "10.0.3.0/24", "10.0.2.0/24"]);
   const first = parseAddress("10.0.0.255") as number;
   assertEquals(rangeText({ first, last: first }), "10.0.0.255");
+});
+
+Deno.test("the map shows the smallest part of its square with servers, and all of a chosen square", () => {
+  const square = { address: 0x7f540000, prefix: 16 } as const;
+  const part = (cells: readonly number[]) => networkText(fittedPart({ square, cells }));
+  assertEquals(part([0, 1023]), "127.84.0.0/22");
+  assertEquals(part([0x100, 0x1ff]), "127.84.1.0/24");
+  assertEquals(part([0xff, 0x100]), "127.84.0.0/22");
+  assertEquals(part([0x3ff, 0x400]), "127.84.0.0/20");
+  assertEquals(part([7]), "127.84.0.0/24");
+  assertEquals(part([0, 65_535]), "127.84.0.0/16");
+  assertEquals(part([]), "127.84.0.0/16");
+  const wide = { square: { address: 0, prefix: 0 } as const, cells: [0x0a00, 0x0b00] };
+  assertEquals(networkText(fittedPart(wide)), "8.0.0.0/6");
+  const cells = { square, cells: [0, 1023], values: [1, 1], servers: 2 };
+  const query = { layer: "servers", filters: {} } as const;
+  const pageOf = (chosen?: typeof square) =>
+    mapPage({ query: { ...query, square: chosen }, cells, page: 1 }, contextOf("/map"));
+  assertStringIncludes(pageOf(), `data-shown-prefix="22"`);
+  assertStringIncludes(pageOf(), `aria-current="page">127.84.0.0/22</a>`);
+  assertStringIncludes(pageOf(square), `data-shown-prefix="16"`);
+  assertStringIncludes(pageOf(square), `aria-current="page">127.84.0.0/16</a>`);
 });
 
 Deno.test("the table has pages, whose bars are relative to the fullest cell of the map", () => {

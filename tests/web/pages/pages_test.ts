@@ -2,7 +2,8 @@
  * Tests all pages of src/web/pages/ and their components of src/web/components/ and src/web/events/, with
  * harmless and with hostile texts.
  */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { PLAYER_FLAGS } from "../../../src/core/flags.ts";
 import type { DashboardFilters, Facets } from "../../../src/web/queries/dashboard_data.ts";
 import { clientFiles } from "../../../src/web/client_files.ts";
 import { breakdownPage } from "../../../src/web/pages/breakdown_page.tsx";
@@ -16,6 +17,7 @@ import { elementsOf } from "./html_elements.ts";
 import { EVENT_KINDS } from "../../../src/store/events/watch_event.ts";
 import type { StoredEvent } from "../../../src/store/events/event_feed.ts";
 import { serverPage } from "../../../src/web/pages/server_page.tsx";
+import { readFilters } from "../../../src/web/queries/filters.ts";
 import { FACETS, type ListedServer } from "../../../src/web/queries/schemas.ts";
 import { contextOf, HOSTILE, NOW, pagesWith, serverOf } from "./sample_data.ts";
 
@@ -182,6 +184,26 @@ Deno.test("names of players are only on the page of a server", () => {
   for (const [path, html] of pagesWith("Steve")) {
     const isShown = /joined: Steve/.test(html);
     assertEquals(isShown, path === "/servers/7", path);
+  }
+});
+
+Deno.test("a link finds counts that are not believed, and each row has its reason, online or not", () => {
+  const listOf = (filters: DashboardFilters, server = serverOf("Lobby")) =>
+    serversPage({
+      query: { filters, sort: "players", limit: 50 },
+      page: { servers: [server], previous: null, next: null, total: 1, hidden: 0, others: {} },
+      facets: undefined,
+    }, contextOf("/servers"));
+  const [, url] = /<a href="([^"]*)"[^>]*><span>Counts not believed/.exec(listOf({}))!;
+  const filters = readFilters(new URLSearchParams(url.split("?")[1].replaceAll("&amp;", "&")));
+  assertEquals(filters, { flag: Object.keys(PLAYER_FLAGS).sort() });
+  const chosen = /aria-current="true"[^>]*><span>Counts not believed/;
+  assertEquals([chosen.test(listOf({})), chosen.test(listOf(filters))], [false, true]);
+  for (const online of [true, false]) {
+    const html = listOf(filters, { ...serverOf("Lobby"), online });
+    const [, cell] = /<td[^>]*class="c-players">(.*?)<\/td>/s.exec(html)!;
+    assertStringIncludes(cell, ">constant</abbr>");
+    assertEquals(cell.includes("<b>7</b>"), online);
   }
 });
 

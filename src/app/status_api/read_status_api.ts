@@ -22,6 +22,7 @@ export type StatusApiChoice = Pick<
   | "excludeFile"
   | "optOutFile"
   | "allowPrivate"
+  | "public"
 >;
 
 /** The status API that the options select. */
@@ -47,8 +48,9 @@ export async function readStatusApi(
     throw new InputError("Cannot use --names without --status-api: pages have the names anyway");
   }
   for (const [option, isGiven, modes] of conditions(options)) {
-    if (!isGiven || modes.some((one) => one === mode)) continue;
-    const wanted = modes.map((one) => `--status-api ${one}`).join(" or ");
+    const isPublic = options.public !== undefined && modes.includes(PUBLIC);
+    if (!isGiven || isPublic || modes.some((one) => one === mode)) continue;
+    const wanted = modes.map((one) => one === PUBLIC ? one : `--status-api ${one}`).join(" or ");
     throw new InputError(`Cannot use ${option} without ${wanted}`);
   }
   if (mode === undefined) return undefined;
@@ -72,15 +74,18 @@ export async function readStatusApi(
   );
 }
 
-/** The options that only some modes have. */
+/** The option of a public list, which has some options of the mode `open`. */
+const PUBLIC = "--public";
+
+/** The options that only some modes have, or a public list. */
 function conditions(options: StatusApiChoice) {
   const [allow, open, both] = [["allow"], ["open"], ["allow", "open"]];
   const conditions: readonly (readonly [string, boolean, readonly string[]])[] = [
     ["--probe-allow", options.probeAllow.length > 0, allow],
     ["--allow-private", options.allowPrivate, allow],
     ["--i-have-permission", options.iHavePermission, open],
-    ["--contact", options.contact !== undefined, open],
-    ["--trusted-proxy", options.trustedProxy.length > 0, open],
+    ["--contact", options.contact !== undefined, [...open, PUBLIC]],
+    ["--trusted-proxy", options.trustedProxy.length > 0, [...open, PUBLIC]],
     ["--exclude", options.exclude.length > 0, both],
     ["--exclude-file", options.excludeFile.length > 0, both],
     ["--opt-out-file", options.optOutFile !== undefined, both],

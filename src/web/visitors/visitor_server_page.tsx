@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { DAY_MS, roughDuration } from "../../core/quantities.ts";
+import { roughDuration } from "../../core/quantities.ts";
 import { Chart } from "../charts/chart.tsx";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { Card, Tabs } from "../components/blocks.tsx";

@@ -14,6 +14,10 @@ Deno.test("the mode and its options", async () => {
   assertEquals(await read(""), undefined);
   const database = { mode: "database", hasNames: false, contact: undefined };
   assertEquals(await read("--status-api database"), database as never);
+  const list =
+    "--public https://servers.example.org --contact abuse@example.org --trusted-proxy ::1";
+  assertEquals(await read(list), undefined);
+  assertEquals(await read(`${list} --status-api database`), database as never);
   assertEquals(
     await read("--status-api allow --probe-allow mc.example.org --names --allow-private"),
     { mode: "allow", hasNames: true, contact: undefined },
@@ -44,11 +48,11 @@ Deno.test("an option without the one that it needs is an error that names both",
       ["--i-have-permission", "Cannot use --i-have-permission without --status-api open"],
       [
         "--status-api database --contact abuse@example.org",
-        "Cannot use --contact without --status-api open",
+        "Cannot use --contact without --status-api open or --public",
       ],
       [
         "--status-api allow --probe-allow a.example --trusted-proxy ::1",
-        "Cannot use --trusted-proxy without --status-api open",
+        "Cannot use --trusted-proxy without --status-api open or --public",
       ],
       [
         "--status-api database --exclude 192.0.2.1",

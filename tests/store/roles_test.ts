@@ -12,6 +12,7 @@ import { Store } from "../../src/store/store.ts";
 import { rollUp } from "../../src/store/uptime/roll_up.ts";
 import { removeHours, sealHours } from "../../src/store/uptime/seal_hours.ts";
 import { writeSpans } from "../../src/store/uptime/watch_spans.ts";
+import { isOptedOut } from "../../src/web/data/named_servers.ts";
 import { all, connect, postgresTest } from "./databases.ts";
 import { writePolled } from "./polls.ts";
 import { forgettable, record, scanId } from "./records.ts";
@@ -59,6 +60,7 @@ postgresTest(
       await as(owner, reader, async () => {
         const servers = await Array.fromAsync(selectServers(owner, { sort: "players" }));
         assertEquals(servers.length, 1);
+        assertEquals(await isOptedOut(owner, "0.0.0.5"), true);
         await owner.run("update servers set notes = ?", ["b"]);
         await owner.script("insert into server_tags select 'a', id from servers");
         await owner.script("delete from server_tags");
@@ -68,7 +70,6 @@ postgresTest(
             "select hash from forgotten",
             "select data from replies",
             "select webhook from webhook_positions",
-            "select address from opt_outs",
             "update servers set motd = 'x'",
             "delete from observations",
             "insert into opt_outs values ('127.0.0.1', now())",

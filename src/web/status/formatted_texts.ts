@@ -26,7 +26,7 @@ export interface TextForms<Form> {
 /** How a service writes the text of a run with its style. `color` is `#rrggbb` in lower case. */
 type RunWriter = (text: string, color: string | undefined, formats: string) => string;
 
-/** The CSS declaration of each format that has one; obfuscated text (k) has none. */
+/** The CSS declaration of each format that has one; obfuscated text (k) has a class. */
 const DECLARATIONS: Readonly<Record<string, string>> = {
   l: "font-weight: bold;",
   m: "text-decoration: line-through;",
@@ -36,9 +36,12 @@ const DECLARATIONS: Readonly<Record<string, string>> = {
 
 /** As mcsrvstat.us: a span for the colour, and one in it for each format. */
 const nestedSpans: RunWriter = (text, color, formats) => {
-  const styled = [...formats].reduce((inner, letter) => {
+  const styled = [...formats].reduceRight((inner, letter) => {
     const style = DECLARATIONS[letter];
-    return style === undefined ? inner : `<span style="${style}">${inner}</span>`;
+    const attribute = style === undefined
+      ? 'class="minecraft-formatted--obfuscated"'
+      : `style="${style}"`;
+    return `<span ${attribute}>${inner}</span>`;
   }, escapeHtml(text));
   return color === undefined
     ? styled

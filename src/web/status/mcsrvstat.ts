@@ -7,6 +7,7 @@ import { hasOwnPort } from "../../protocols/list.ts";
 import { modsOf } from "../components/server_facts.tsx";
 import { textLines } from "./formatted_texts.ts";
 import {
+  bedrockId,
   expiresAt,
   iconUrl,
   ipOf,
@@ -135,8 +136,9 @@ function errorOf(answer: StatusAnswer, ip: string | undefined) {
 
 /** What both versions have of a server that is online. */
 function onlinePart(server: StatusServer, answer: StatusAnswer) {
-  const { gamemode, guid, software, motd } = server;
+  const { gamemode, software, motd } = server;
   const isBedrock = answer.query.edition === "bedrock";
+  const id = bedrockId(server);
   const version = versionName(server, answer);
   const icon = iconUrl(answer);
   const { lines } = sampleOf(server, answer);
@@ -147,7 +149,7 @@ function onlinePart(server: StatusServer, answer: StatusAnswer) {
     ...icon !== null && { icon },
     ...software !== null && { software },
     ...isBedrock && gamemode !== null && { gamemode },
-    ...isBedrock && guid !== null && { serverid: guid },
+    ...isBedrock && id !== null && { serverid: id },
     ...!isBedrock && { eula_blocked: false },
     ...lines.length > 0 && { info: textLines(lines.join("\n"), options) },
   };

@@ -6,6 +6,8 @@
 import { modsOf } from "../components/server_facts.tsx";
 import { wholeText } from "./formatted_texts.ts";
 import {
+  bedrockId,
+  bothLines,
   expiresAt,
   iconUrl,
   ipOf,
@@ -59,14 +61,15 @@ export function mcstatusBedrock(answer: StatusAnswer): McstatusBedrock {
   const server = onlineServer(answer);
   if (server === undefined) return common;
   const [name, protocol] = [versionName(server, answer), protocolNumber(server, answer)];
-  const { players_online: online, players_max: max, motd, gamemode, guid, edition } = server;
+  const { players_online: online, players_max: max, gamemode, edition } = server;
+  const motd = bothLines(server);
   return {
     ...common,
     version: name === null && protocol === null ? null : { name, protocol },
     players: online === null && max === null ? null : { online, max },
     motd: motd === null ? null : wholeText(motd, motdOptions(server, answer)),
     gamemode,
-    server_id: guid,
+    server_id: bedrockId(server),
     edition: BEDROCK_EDITIONS[edition ?? ""] ?? null,
   };
 }

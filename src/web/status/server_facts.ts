@@ -120,6 +120,20 @@ function factOf({ extras }: StatusServer, name: string): FactValue | undefined {
   return Object.values(extras ?? {}).find((facts) => Object.hasOwn(facts, name))?.[name];
 }
 
+/** The number of a Bedrock server in its advertisement, which need not be its GUID; null: none. */
+export function bedrockId(server: StatusServer): string | null {
+  const id = factOf(server, "server_id");
+  return typeof id === "string" ? id : null;
+}
+
+/** The MOTD of a Bedrock server with its second line in the game's list; null: it has none. */
+export function bothLines(server: StatusServer): string | null {
+  const level = factOf(server, "level");
+  const lines = [server.motd, typeof level === "string" && level.trim() !== "" ? level : null]
+    .filter((line) => line !== null);
+  return lines.length === 0 ? null : lines.join("\n");
+}
+
 /** Whether the columns of a server are those of its reply in an edition, and not in the other one. */
 function isMainEdition({ edition }: StatusServer, wanted: StatusQuery["edition"]): boolean {
   return edition === null || (edition === "java") === (wanted === "java");

@@ -50,7 +50,8 @@ const BEDROCK: Partial<ListedServer> = {
   players_max: 10,
   map: "Bedrock level",
   gamemode: "Survival",
-  guid: "13253860892328930865",
+  guid: "1",
+  extras: { raknet: { server_id: "13253860892328930865", level: "" } },
   probed_at: PROBED,
 };
 

@@ -51,6 +51,7 @@ export {
   type SelectedServer,
   selectServers,
   serverHosts,
+  serverPages,
   serversAfter,
   type ServerSelection,
 } from "./server_queries.ts";

@@ -104,10 +104,33 @@ async function queryFor(database: Database, selection: ServerSelection): Promise
   };
 }
 
+/** Servers of a page of {@linkcode serverPages}. */
+const PAGE = 500;
+
+/** Reads the numbers and keys of the selected servers page by page, in the order of numbers. */
+export async function* serverPages(
+  database: Database,
+  selection: Omit<ServerSelection, "sort" | "limit" | "after"> = {},
+): AsyncIterable<readonly { readonly id: number; readonly key: string }[]> {
+  const conditions = await selectionConditions(database, selection);
+  for (let last = 0;;) {
+    const after: ServerCondition = { table: "s", sql: "s.id > ?", values: [last] };
+    const { sql, values } = whereClause([after, ...conditions]);
+    const rows = await database.rows(
+      "select s.id as id, s.key as key from servers s join server_state t on t.server = s.id " +
+        `${sql} order by s.id limit ${PAGE}`,
+      values,
+    );
+    yield rows.map(({ id, key }) => ({ id: Number(id), key: String(key) }));
+    if (rows.length < PAGE) return;
+    last = Number(rows.at(-1)!.id);
+  }
+}
+
 /** The conditions of a selection. */
 async function selectionConditions(
   database: Database,
-  { among, hidden, ...filters }: ServerSelection,
+  { among, hidden, ...filters }: Omit<ServerSelection, "sort">,
 ): Promise<ServerCondition[]> {
   const conditions = await conditionsOf(database, filters);
   const isOneOf = (ids: Iterable<number>) =>

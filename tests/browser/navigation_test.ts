@@ -120,7 +120,7 @@ async function mapByKeyboard(visit: Visit): Promise<void> {
   const { page } = visit;
   await visit.open("/map");
   await untilDrawn(page);
-  assertEquals(await page.locator(".trail [aria-current]").innerText(), "127.85.0.0/16");
+  assertEquals(await page.locator(".trail [aria-current]").innerText(), "127.85.0.0/22");
   await visit.open("/map?prefix=0.0.0.0/0");
   await untilDrawn(page);
   await page.locator("canvas").focus();

@@ -205,12 +205,14 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
   history: {
     usage: "history DATABASE [HOST[:PORT]|WORD...] [options]",
     purpose: "show the observations of one server of a database, or events",
-    note: `${SEARCH_NOTE}\nThe words of a search have to match one server only.`,
+    note:
+      `${SEARCH_NOTE}\nThe words of a search have to match one server only, except with --uptime.`,
     examples: [
       "history servers.db 192.168.1.20:19132",
       "history servers.db 192.168.1.20 --json",
       'history servers.db "sky block" version:1.21',
       "history servers.db --events --follow",
+      "history servers.db edition:java --uptime > uptime.csv",
     ],
     words: { completions: "files" },
   },

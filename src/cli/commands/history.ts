@@ -17,6 +17,8 @@ import {
   type Observation,
   type RecentUptime,
   recentUptime,
+  serverPages,
+  type ServerSelection,
   type Uptime,
   type UptimePeriod,
   uptimePeriods,
@@ -24,12 +26,13 @@ import {
   type WatchedUptime,
   withDatabaseErrors,
 } from "../../store/mod.ts";
+import { type GeoipLookup, readGeoipFiles, readGeoipLookup } from "../../app/geoip/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
 import { fileChangeOf, namedLocation, openNamed } from "../../app/databases/mod.ts";
 import { EXIT } from "../../app/mod.ts";
 import { playersText, type PrintedColumn, tableLines } from "../../app/outputs/mod.ts";
 import { type CommandCall, readCommandLine } from "../options/command_line.ts";
-import { findOneServer } from "../options/search.ts";
+import { findOneServer, findServers } from "../options/search.ts";
 import { showEvents } from "./history_events.ts";
 import { print, printLines, reportLine } from "../term/console.ts";
 
@@ -37,6 +40,8 @@ import { print, printLines, reportLine } from "../term/console.ts";
 export async function runHistory(call: CommandCall): Promise<number> {
   const { words: [word, ...words], options } = readCommandLine("history", call);
   const { limit, json, events, follow, after, uptime: asPeriods } = options;
+  const geoip = await readGeoipFiles(options.geoip);
+  const geoipOf = geoip.files.length === 0 ? undefined : await readGeoipLookup(geoip.files);
   const option = follow ? "--follow" : "--after";
   if (!events && (follow || after !== undefined)) {
     throw new InputError(`Cannot use ${option} without --events: observations are not followed`);
@@ -48,16 +53,19 @@ export async function runHistory(call: CommandCall): Promise<number> {
   if (events) {
     const { id } = words.length === 0
       ? { id: undefined }
-      : await withDatabaseErrors("read", database, () => namedServer(database, words));
+      : await withDatabaseErrors("read", database, () => namedServer(database, words, geoipOf));
     const fileChange = await fileChangeOf(namedLocation(word));
     return await showEvents(database, { server: id, limit, after, follow, fileChange, json });
   }
   if (asPeriods) {
-    await withDatabaseErrors("read", database, () => printUptime(database, words, json));
+    await withDatabaseErrors("read", database, async () => {
+      const selection = await findServers(database, words, database.now(), geoipOf);
+      await printUptime(database, selection, json);
+    });
     return EXIT.done;
   }
   const { key, seen, all, uptime } = await withDatabaseErrors("read", database, async () => {
-    const { id, key } = await namedServer(database, words);
+    const { id, key } = await namedServer(database, words, geoipOf);
     const seen = await historyOf(database, id, limit);
     const all = seen.length < limit ? seen.length : await countObservations(database, id);
     return { key, seen, all, uptime: await recentUptime(database, id, database.now()) };
@@ -83,15 +91,15 @@ const PERIOD_COLUMNS = [
 
 type PeriodRow = Readonly<Record<typeof PERIOD_COLUMNS[number], string | number | null>>;
 
-/** Prints the times of which the uptime of one or all servers is the sum, as they are read. */
+/** Prints the times of which the uptime of the selected servers is the sum, as they are read. */
 async function printUptime(
   database: Database,
-  words: readonly string[],
+  selection: Omit<ServerSelection, "sort">,
   json: boolean,
 ): Promise<void> {
-  const server = words.length === 0 ? undefined : await namedServer(database, words);
   if (!json) await print(PERIODS_CSV.head.trimEnd());
-  for await (const periods of uptimePeriods(database, database.now(), server)) {
+  const pages = serverPages(database, selection);
+  for await (const periods of uptimePeriods(database, database.now(), pages)) {
     const rows = periods.map(periodRow);
     if (json) { for (const row of rows) await print(jsonText(row)); }
     else if (rows.length > 0) await printLines(rows.map(csvLine));
@@ -121,8 +129,12 @@ function csvLine(row: PeriodRow): string {
   return PERIODS_CSV.row(row as unknown as ServerRecord, false).trimEnd();
 }
 
-async function namedServer(database: Database, words: readonly string[]): Promise<NumberedServer> {
-  if (words.length > 0) return await findOneServer(database, words, database.now());
+async function namedServer(
+  database: Database,
+  words: readonly string[],
+  geoipOf: GeoipLookup | undefined,
+): Promise<NumberedServer> {
+  if (words.length > 0) return await findOneServer(database, words, database.now(), geoipOf);
   throw new InputError(
     "Cannot show a history: name a server, as HOST:PORT or by words that only one server has",
   );

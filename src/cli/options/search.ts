@@ -7,6 +7,7 @@ import { InputError } from "../../core/errors.ts";
 import { redactUrl } from "../../core/redact.ts";
 import type { Database } from "../../store/database/database.ts";
 import {
+  countServers,
   identityOf,
   lastScanId,
   membersOf,
@@ -18,7 +19,12 @@ import {
   type ServerSelection,
   serverWithKey,
 } from "../../store/mod.ts";
-import { ambiguousName, findServer, lookUpServers } from "../../app/databases/find_server.ts";
+import {
+  ambiguousName,
+  findServer,
+  lookUpServers,
+  type NamedServers,
+} from "../../app/databases/find_server.ts";
 import type { GeoipLookup } from "../../app/geoip/mod.ts";
 import {
   type DashboardFilters,
@@ -73,7 +79,7 @@ export async function searchSelection(
   if (country !== undefined || operator !== undefined || geoip.length > 0) {
     if (geoipOf === undefined) {
       throw new InputError(
-        "Cannot search for countries and operators without --geoip FILE.mmdb of servers and export",
+        "Cannot search for countries and operators without --geoip FILE.mmdb",
       );
     }
     found.push(await serversAt(database, { country, operator, unknown: geoip }, geoipOf));
@@ -97,13 +103,13 @@ export async function findOneServer(
   database: Database,
   words: readonly string[],
   now: number,
+  geoipOf: GeoipLookup | undefined,
 ): Promise<NumberedServer> {
   const [word] = words;
-  const name = words.length === 1 ? parseServerName(word) : undefined;
-  const named = name === undefined ? undefined : await lookUpServers(database, name);
+  const named = await serversNamed(database, words);
   if (named !== undefined && named.ofHost.length > 0) return await findServer(database, word);
   const search = readSearchWords(words, now);
-  const selection = await searchSelection(database, search, undefined);
+  const selection = await searchSelection(database, search, geoipOf);
   const found = await Array.fromAsync(
     selectServers(database, { ...selection, sort: "address", limit: NAMED + 1 }),
     (server) => identityOf(server)!.key,
@@ -117,6 +123,39 @@ export async function findOneServer(
       : `Cannot show one server: "${text}" matches ${found.slice(0, NAMED).join(", ")}` +
         `${found.length > NAMED ? " and others" : ""}; name one of them`,
   );
+}
+
+/**
+ * The servers that words stand for: those with a name or address, or those that a search finds. Without
+ * words, all servers.
+ *
+ * @throws InputError when there is none.
+ */
+export async function findServers(
+  database: Database,
+  words: readonly string[],
+  now: number,
+  geoipOf: GeoipLookup | undefined,
+): Promise<Omit<ServerSelection, "sort">> {
+  if (words.length === 0) return {};
+  const named = await serversNamed(database, words);
+  if (named !== undefined && named.ofHost.length > 0) {
+    if (named.matching.length > 0) return { among: named.matching.map(({ id }) => id) };
+    throw ambiguousName(database, words[0], named);
+  }
+  const selection = await searchSelection(database, readSearchWords(words, now), geoipOf);
+  if (await countServers(database, { ...selection, sort: "address" }, 1) > 0) return selection;
+  const text = words.map(redactUrl).join(" ");
+  throw new InputError(`Cannot find "${text}": no server of ${database.name} matches`);
+}
+
+/** The servers with a name or address; undefined: the words are a search. */
+async function serversNamed(
+  database: Database,
+  words: readonly string[],
+): Promise<NamedServers | undefined> {
+  const name = words.length === 1 ? parseServerName(words[0]) : undefined;
+  return name === undefined ? undefined : await lookUpServers(database, name);
 }
 
 /** The servers in a country or of an operator. */

@@ -24,60 +24,61 @@ export interface UptimePeriod extends Uptime {
   readonly state: "online" | "offline" | null;
 }
 
-/** The server whose times are read. */
-type ExportedServer = Readonly<Record<"id" | "key", unknown>>;
+/** A server whose times are read. */
+interface ExportedServer {
+  readonly id: number;
+  readonly key: string;
+}
 
-/** Servers per query. */
-const PAGE = 500;
+/** Number of servers whose observations are in memory at once. */
+const BATCH = 8;
 
 /**
  * Streams the times of each server of which its uptime in the last month is the sum: those in which it had
  * one state, and hours and days where the observations are removed or their rollups are out of date. In the
  * order of servers and times.
  *
- * @param server Only this server. Default: all servers.
+ * @param pages The servers.
  * @param now Unix milliseconds.
  */
 export async function* uptimePeriods(
   database: Database,
   now: number,
-  server?: { readonly id: number; readonly key: string },
+  pages: AsyncIterable<readonly ExportedServer[]>,
 ): AsyncIterable<readonly UptimePeriod[]> {
-  if (server !== undefined) return yield await periodsOf(database, server, now);
-  for (let last = 0;;) {
-    const page = await database.rows(
-      `select id, key from servers where id > ? order by id limit ${PAGE}`,
-      [last],
-    );
-    for (const one of page) yield await periodsOf(database, one, now);
-    if (page.length < PAGE) return;
-    last = Number(page.at(-1)!.id);
+  for await (const page of pages) {
+    for (let i = 0; i < page.length; i += BATCH) {
+      yield* periodsOf(database, page.slice(i, i + BATCH), now);
+    }
   }
 }
 
-async function periodsOf(
+async function* periodsOf(
   database: Database,
-  server: ExportedServer,
+  servers: readonly ExportedServer[],
   now: number,
-): Promise<readonly UptimePeriod[]> {
-  const [id, key] = [Number(server.id), String(server.key)];
+): AsyncIterable<readonly UptimePeriod[]> {
+  const ids = servers.map(({ id }) => id);
   const from = periodStart(now, DAY_MS) - 30 * DAY_MS;
   const exact = Math.min(now, Math.max(from, await exactSince(database)));
-  const points = await uptimePoints(database, id, from, exact);
-  const sums = points.map(({ at, hours, ...uptime }): UptimePeriod => ({
-    ...{ server: key, from: at, to: Math.min(at + hours * HOUR_MS, now), hours, state: null },
-    ...uptime,
-  }));
   const spans = await spansIn(database, exact, now);
-  if (spans.length === 0) return sums;
-  const seen = (await statesIn(database, [id], spans, exact, now)).get(id) ?? [];
-  const optedOutAt = (await optOutsOf(database, [id])).get(id);
-  const states = heldStates(seen, spans, exact, now, optedOutAt).map((state): UptimePeriod => ({
-    ...{ server: key, from: state.from, to: state.to, hours: null },
-    state: state.seen.online ? "online" : "offline",
-    ...uptimeOfStates([state], exact, Infinity),
-  }));
-  return [...sums, ...states];
+  const [seen, optedOut] = spans.length === 0
+    ? [undefined, undefined]
+    : [await statesIn(database, ids, spans, exact, now), await optOutsOf(database, ids)];
+  for (const { id, key } of servers) {
+    const points = from < exact ? await uptimePoints(database, id, from, exact) : [];
+    const sums = points.map(({ at, hours, ...uptime }): UptimePeriod => ({
+      ...{ server: key, from: at, to: Math.min(at + hours * HOUR_MS, now), hours, state: null },
+      ...uptime,
+    }));
+    const held = heldStates(seen?.get(id) ?? [], spans, exact, now, optedOut?.get(id));
+    const states = held.map((state): UptimePeriod => ({
+      ...{ server: key, from: state.from, to: state.to, hours: null },
+      state: state.seen.online ? "online" : "offline",
+      ...uptimeOfStates([state], exact, Infinity),
+    }));
+    yield [...sums, ...states];
+  }
 }
 
 /**

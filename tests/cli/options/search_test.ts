@@ -2,11 +2,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../../src/core/errors.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import { countServers, selectServers } from "../../../src/store/server_queries.ts";
+import { countServers, selectServers, serverPages } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { GeoipLookup } from "../../../src/app/geoip/mod.ts";
 import {
   findOneServer,
+  findServers,
   readSearchWords,
   searchSelection,
 } from "../../../src/cli/options/search.ts";
@@ -88,9 +89,33 @@ onEngines("words find servers by country, operator, scan, name and port", async 
   );
 });
 
+onEngines("words stand for all servers that they name or match", async (database) => {
+  await scanTwice(database);
+  const keys = async (...words: string[]) => {
+    const selection = await findServers(database, words, 0, geoipOf);
+    const pages = await Array.fromAsync(serverPages(database, selection));
+    return pages.flat().map(({ key }) => key).sort();
+  };
+  const all = ["127.0.0.1:1", "127.0.0.2:2", "127.0.0.3:3", "play.example.org:4"];
+  assertEquals(await keys(), all);
+  assertEquals(await keys("127.0.0.2"), ["127.0.0.2:2"]);
+  assertEquals(await keys("lobby", "port:2,3"), ["127.0.0.2:2", "127.0.0.3:3"]);
+  assertEquals((await keys("country:DE")).length, 2);
+  for (
+    const [words, message] of [
+      [["127.0.0.9"], 'Cannot find "127.0.0.9": no server of'],
+      [["absent", "port:1"], 'Cannot find "absent port:1": no server of'],
+      [["portt:1"], 'Cannot use "portt:1" in a search'],
+    ] as const
+  ) {
+    await assertRejects(() => keys(...words), InputError, message);
+  }
+});
+
 onEngines("words stand for one server if they match only one", async (database) => {
   await scanTwice(database);
-  const key = async (...words: string[]) => (await findOneServer(database, words, 0)).key;
+  const key = async (...words: string[]) =>
+    (await findOneServer(database, words, 0, undefined)).key;
   assertEquals(await key("127.0.0.2"), "127.0.0.2:2");
   assertEquals(await key("play.example.org"), "play.example.org:4");
   assertEquals(await key("lobby", "port:3"), "127.0.0.3:3");

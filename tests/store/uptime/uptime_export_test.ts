@@ -4,6 +4,7 @@ import { DAY_MS, HOUR_MS } from "../../../src/core/quantities.ts";
 import { Random } from "../../../src/fleet/random.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { downsampleObservations } from "../../../src/store/downsample.ts";
+import { serverPages } from "../../../src/store/server_queries.ts";
 import { Store } from "../../../src/store/store.ts";
 import { rollUp } from "../../../src/store/uptime/roll_up.ts";
 import { removeHours, sealHours } from "../../../src/store/uptime/seal_hours.ts";
@@ -66,7 +67,7 @@ function sumsOf(periods: readonly UptimePeriod[]) {
 /** Compares the exports of all servers with the uptime that their pages show. Returns the kinds of rows. */
 async function compare(db: Database, now: number): Promise<ReadonlySet<number | null>> {
   const kinds = new Set<number | null>();
-  const exported = await Array.fromAsync(uptimePeriods(db, now));
+  const exported = await Array.fromAsync(uptimePeriods(db, now, serverPages(db)));
   const servers = await all(db, "select id, key from servers order by id");
   assertEquals(exported.length, servers.length);
   for (const [i, { id, key }] of servers.entries()) {
@@ -75,7 +76,7 @@ async function compare(db: Database, now: number): Promise<ReadonlySet<number | 
     assertEquals(sumsOf(exported[i]), { watchedS, onlineS, polls });
     assert(exported[i].every(({ server }) => server === key));
     exported[i].forEach(({ hours }) => kinds.add(hours));
-    const own = { id: Number(id), key: String(key) };
+    const own = serverPages(db, { among: [Number(id)] });
     assertEquals(await Array.fromAsync(uptimePeriods(db, now, own)), [exported[i]]);
   }
   return kinds;

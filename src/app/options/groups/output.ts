@@ -184,6 +184,11 @@ export const OUTPUT = {
     },
     {
       ...GEOIP_OPTION,
+      commands: ["history"],
+      help: "a MaxMind DB file (.mmdb), for the words country: and operator:",
+    },
+    {
+      ...GEOIP_OPTION,
       commands: ["report"],
       help: "a MaxMind DB file (.mmdb): show the countries or operators of addresses",
     },
@@ -275,7 +280,8 @@ export const OUTPUT = {
       name: "uptime",
       commands: ["history"],
       help:
-        "print the times of which the uptime of 30 days is the sum, of all servers if none is named, as CSV",
+        "print the times of which the uptime of 30 days is the sum, of all servers or of those that WORDs " +
+        "match, as CSV",
     },
     {
       name: "follow",

@@ -208,6 +208,7 @@ export {
 } from "./uptime/watched_share.ts";
 export { type WatchSpan, writeSpans } from "./uptime/watch_spans.ts";
 export { writeImportSummary } from "./writers/scan_events.ts";
+export { endKilledScans } from "./writers/killed_scans.ts";
 export { type ImportCounts, writeImportedRecords } from "./writers/import_writer.ts";
 export type { Coverage } from "./writers/missing_servers.ts";
 export { readOptOuts, writeOptOuts } from "./writers/opt_outs.ts";

@@ -9,6 +9,7 @@ import { type Database, StoreError, timeParameter } from "./database/database.ts
 import type { InterviewScope } from "./merging/kept_columns.ts";
 import { type Coverage, markMissing } from "./writers/missing_servers.ts";
 import { packMembers } from "./members/members.ts";
+import { endKilledScans } from "./writers/killed_scans.ts";
 import { writeMemberCounts } from "./writers/scan_events.ts";
 import { writeOptOutEvents } from "./writers/server_events.ts";
 import { writeOptOuts } from "./writers/opt_outs.ts";
@@ -16,6 +17,7 @@ import { writeOnlyPart } from "./parts/scan_parts.ts";
 import { writeScanRecords } from "./writers/scan_writer.ts";
 import type { OptOut } from "./writers/polls.ts";
 import {
+  reviveScan,
   type ScanNumbers,
   type ScanProgressRow,
   writeNumbers,
@@ -94,7 +96,7 @@ export class Store implements AsyncDisposable {
   ) {}
 
   /**
-   * Writes the row of a scan that has begun or was resumed.
+   * Writes the row of a scan that has begun or was resumed, and the ends of scans that were killed.
    *
    * @throws StoreError; InputError for an identity that is not a UUID.
    *
@@ -103,6 +105,7 @@ export class Store implements AsyncDisposable {
   async begin(start: ScanStartRow): Promise<void> {
     await this.#attempt(async () => {
       await this.database.transaction(() => this.#writeStart(start));
+      await endKilledScans(this.database, uuidOf(start.id));
       await this.database.flush(); // opens the log while descriptors are left
     });
   }
@@ -147,6 +150,7 @@ export class Store implements AsyncDisposable {
       database.transaction(async () => {
         const scan = (await scanNumbers(database, [uuid])).get(uuid)!;
         await writeNumbers(database, scan, row);
+        await reviveScan(database, scan);
       })
     );
   }
@@ -207,7 +211,7 @@ export class Store implements AsyncDisposable {
     }
     await writeNumbers(database, scan, { ...end, endsAt: undefined });
     await writeScanEnd(database, scan, { state, at });
-    if (state === "finished") await writeMemberCounts(database, scan, at);
+    await writeMemberCounts(database, scan, { state, at });
     return scan;
   }
 

@@ -13,6 +13,7 @@ import {
   type ConnectionEnvironment,
   downsampleCutoffs,
   downsampleObservations,
+  endKilledScans,
   judgePlayers,
   lastWatched,
   openExisting,
@@ -61,8 +62,8 @@ export interface Pruned {
 const LATEST = Date.UTC(9999, 11, 31);
 
 /**
- * Prunes a database. Also computes uptime that is missing, judges numbers of players, removes icons that no server has,
- * and packs what abandoned scans saw of servers.
+ * Prunes a database. Also computes uptime that is missing, judges numbers of players, ends scans that were
+ * killed, removes icons that no server has, and packs what abandoned scans saw of servers.
  *
  * @param report Receives a line for each month whose space is freed later.
  * @param signal Ends it early.
@@ -119,8 +120,9 @@ async function pruneObservations(
   return removed;
 }
 
-/** Removes rows that nothing refers to. Returns the number of icons. */
+/** Ends killed scans, and removes rows that nothing refers to. Returns the number of icons. */
 async function removeStale(database: Database, now: number, removing: Removing): Promise<number> {
+  await endKilledScans(database);
   await packAbandonedScans(database, now, removing);
   return await removeAllOrphanedIcons(database, removing.between, removing.signal);
 }

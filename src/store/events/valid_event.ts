@@ -59,7 +59,10 @@ const KINDS: Readonly<Record<WatchEvent["event"], Readonly<Record<string, Check>
   players: { players_online: isPair, joined: orMissing(isTexts), left: orMissing(isTexts) },
   restarted: { guid: isPair },
   opted_out: {},
-  scan_summary: { new: isNumber, back: isNumber, lost: isNumber, reported: isNumber },
+  scan_summary: {
+    ...{ new: isNumber, back: isNumber, lost: isNumber, reported: isNumber },
+    state: orMissing(isText),
+  },
   watcher_offline: { since: isTime, reason: isText },
   watcher_online: { offline_ms: isNumber },
 };

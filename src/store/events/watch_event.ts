@@ -120,6 +120,8 @@ export type WatcherEventBody =
     readonly lost: number;
     /** Number of events `new`, `back` and `lost` of this scan; 0 of an import. */
     readonly reported: number;
+    /** How the scan ended: an interrupted one has probed a part of its targets. Missing of an import. */
+    readonly state?: "finished" | "interrupted" | "failed";
   };
 
 /** An event of the watch itself, or of a scan as a whole. It is about no server. */

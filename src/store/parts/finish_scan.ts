@@ -88,9 +88,10 @@ export async function finishScan(
     );
     if (!now.isOver) return undefined;
     const state = now.isWhole ? "finished" : "interrupted";
-    await writeScanEnd(database, scan, { state, at: at + database.clockOffsetMs });
     // A part that is retried goes on where it failed: the servers before that place have replied.
-    if (now.isWhole) await writeMemberCounts(database, scan, at + database.clockOffsetMs);
+    const end = { state, at: at + database.clockOffsetMs } as const;
+    await writeScanEnd(database, scan, end);
+    await writeMemberCounts(database, scan, end);
     return { state, missing } as const;
   });
   if (finished?.state === "finished") await packMembers(database, scan);

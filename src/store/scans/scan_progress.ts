@@ -86,6 +86,14 @@ export async function writeNumbers(
   );
 }
 
+/** Notes that a scan runs which another program has ended, because it wrote no heartbeat for a minute. */
+export async function reviveScan(database: Database, scan: number): Promise<void> {
+  await database.run(
+    "update scans set state = 'running', finished_at = null where id = ? and state = 'interrupted'",
+    [scan],
+  );
+}
+
 /**
  * Writes the end of a scan or watch. If a clock was set back, or the clocks of two machines differ,
  * the end is not before the start.

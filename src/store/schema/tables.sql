@@ -47,7 +47,7 @@ create table scans (
   rate_reason text,                       -- reason for the rate: loss, buffers, sender, limit, searching, unknown
   counters jsonb,                         -- losses by cause, and replies, as in status files; null: unknown
   reported integer not null default 0,    -- number of its events new, back and lost of single servers
-  members jsonb                           -- numbers of servers by kind, as in scan_sets; null: the scan has not ended
+  members jsonb                           -- numbers of servers by kind, as in scan_sets; null: it has not finished
 );
 
 -- The parts of a campaign's scan of which workers have reported anything. A scan without a campaign has

@@ -5,14 +5,17 @@
  *
  * @module
  */
-import { type Database, isInList, listValue, type Value } from "../database/database.ts";
+import { type Database, isInList, listValue } from "../database/database.ts";
+import type { WatcherEventBody } from "../events/watch_event.ts";
 import { type EventRow, writeEvents } from "../events/write_events.ts";
-import { countMembers, MEMBER_KINDS, type MemberCounts } from "../members/members.ts";
+import { countMembers, type MemberCounts } from "../members/members.ts";
 import { readJson } from "../rows/json_cells.ts";
 import { newEventId } from "../rows/uuid.ts";
 import { storableJson } from "../rows/stored_values.ts";
 import { eventData } from "./server_events.ts";
 import type { WrittenServer } from "./write_servers.ts";
+
+type SummaryBody = Extract<WatcherEventBody, { readonly event: "scan_summary" }>;
 
 /** Maximum number of events `new`, `back` and `lost` of a scan. */
 export const MAX_REPORTED = 100;
@@ -85,40 +88,53 @@ async function readLeft(
   ]));
 }
 
+/** The final state of a scan. */
+export type EndState = NonNullable<SummaryBody["state"]>;
+
 /**
- * Stores the numbers of servers that a scan found, missed and so on, and one event if not all of its
- * servers that are new, back or lost have an event. The caller has begun the transaction that ends the
- * scan.
+ * Stores the numbers of servers that a finished scan found, missed and so on, and of any scan that ends one
+ * event if not all of its servers that are new, back or lost have an event. A scan that was resumed, or
+ * whose end is repeated, has a further event only if its numbers are others. The caller has begun the
+ * transaction that ends the scan.
  *
  * @param at When the scan ended, Unix milliseconds of the database's clock.
  */
 export async function writeMemberCounts(
   database: Database,
   scan: number,
-  at: number,
-): Promise<MemberCounts> {
+  { state, at }: { readonly state: EndState; readonly at: number },
+): Promise<void> {
   const counts = await countMembers(database, scan);
-  const [{ reported, members }] = await database.rows(
-    "select reported, members from scans where id = ?",
-    [scan],
-  );
-  await database.run("update scans set members = ? where id = ?", [storableJson(counts), scan]);
-  const { new: fresh, back, lost } = counts;
-  if (fresh + back + lost > Number(reported) && !isEqualTo(counts, members)) {
-    await writeSummary(database, { new: fresh, back, lost, reported: Number(reported) }, scan, at);
+  if (state === "finished") {
+    await database.run("update scans set members = ? where id = ?", [storableJson(counts), scan]);
   }
-  return counts;
+  const [row] = await database.rows("select reported from scans where id = ?", [scan]);
+  const { new: fresh, back, lost } = counts;
+  const reported = Number(row.reported);
+  if (fresh + back + lost <= reported) return;
+  const last = await lastSummary(database, scan);
+  if (CHANGES.every((kind) => last?.[kind] === counts[kind])) return;
+  await writeSummary(database, { new: fresh, back, lost, reported, state }, scan, at);
 }
 
-/** Whether a scan had the same numbers when it ended before: a program may repeat the end. */
-function isEqualTo(counts: MemberCounts, members: Value): boolean {
-  if (members === null) return false;
-  const before = readJson(String(members), "facts") as Record<string, unknown> | undefined;
-  return MEMBER_KINDS.every((kind) => before?.[kind] === counts[kind]);
+const CHANGES = ["new", "back", "lost"] as const;
+
+/** The data of the last summary of a scan; `undefined`: it has none. */
+async function lastSummary(
+  database: Database,
+  scan: number,
+): Promise<Record<string, unknown> | undefined> {
+  const [row] = await database.rows(
+    "select data from events where server is null and kind = 'scan_summary' and scan = ? " +
+      "order by at desc, tx desc, seq desc limit 1",
+    [scan],
+  );
+  if (row === undefined) return undefined;
+  return readJson(String(row.data), "facts") as Record<string, unknown> | undefined;
 }
 
 /** Numbers of servers of a scan or an import that are new, back or lost. */
-export type ChangeCounts = Pick<MemberCounts, "new" | "back" | "lost">;
+export type ChangeCounts = Pick<MemberCounts, typeof CHANGES[number]>;
 
 /**
  * Stores the event of an import, if any of its servers is new, back or lost: no server has an event of
@@ -133,7 +149,7 @@ export async function writeImportSummary(database: Database, counts: ChangeCount
 
 async function writeSummary(
   database: Database,
-  data: ChangeCounts & { readonly reported: number },
+  data: Omit<SummaryBody, "event">,
   scan: number | null,
   at: number,
 ): Promise<void> {

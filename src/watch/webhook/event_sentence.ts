@@ -55,9 +55,12 @@ export function endpointOf(event: WatchEvent, escape: Escape): string {
   return tidy(endpoint, 260, escape);
 }
 
-/** The server's name; without one, its host and port. `The watch`, `A scan` or `An import` for theirs. */
+/** The server's name; without one, its host and port. `The watch`, `A scan`, `An interrupted scan` or `An import` for theirs. */
 export function serverOf(event: WatchEvent, escape: Escape): string {
-  if (event.event === "scan_summary") return event.scan_id === null ? "An import" : "A scan";
+  if (event.event === "scan_summary") {
+    if (event.scan_id === null) return "An import";
+    return event.state === "interrupted" ? "An interrupted scan" : "A scan";
+  }
   if (isWatcherEvent(event)) return "The watch";
   return nameOf(event, escape) ?? endpointOf(event, escape);
 }

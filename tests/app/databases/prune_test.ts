@@ -1,7 +1,7 @@
 /**
  * The retention of each table.
  *
- * Covers src/app/databases/prune.ts and src/store/remove_old_rows.ts.
+ * Covers src/app/databases/prune.ts, src/store/remove_old_rows.ts and src/store/writers/killed_scans.ts.
  */
 import { assertEquals } from "@std/assert";
 import { prunedLine, pruneOnce, type Retention } from "../../../src/app/databases/prune.ts";
@@ -48,6 +48,7 @@ async function fill(database: Database): Promise<void> {
       };
       await store.write([reply]);
     }
+    await database.run("update scans set state = 'interrupted'"); // without a summary
   }
   await database.run("update servers set notes = ?", ["mine"]);
   await database.run("insert into server_tags select 'a', id from servers");
@@ -105,6 +106,20 @@ onEngines("a run for any table computes the uptime that is missing", async (path
     const days = await all(database, "select watched_s from rollups where hours = 24 order by at");
     assertEquals(days.map(({ watched_s }) => watched_s), Array(i + 1).fill(7200));
   }
+});
+
+onEngines("a scan that was killed ends, and its summary is written", async (path) => {
+  const location = parseDatabaseLocation(path)!;
+  await using database = await openStore(location, environment);
+  const store = new Store(database, () => Promise.resolve());
+  await store.begin({ id: scanId(1), at: NOW - DAY, config: "{}" });
+  await store.write([record(1, { seen_at: NOW - DAY, scan_id: scanId(1) })]);
+  for (let run = 0; run < 2; run++) {
+    await pruneOnce(location, { events: 90 * DAY }, environment, () => {});
+  }
+  const summaries = await all(database, "select data from events where kind = 'scan_summary'");
+  assertEquals(summaries.map(({ data }) => JSON.parse(String(data)).state), ["interrupted"]);
+  assertEquals(await all(database, "select state from scans"), [{ state: "interrupted" }]);
 });
 
 Deno.test("the line of a pruned database names the tables that have a retention", () => {

@@ -86,7 +86,7 @@ onEngines("scans store what they saw of servers, and tell it once", async (db) =
   await scan(db, 1, [1, 2, 3]);
   assertEquals(await members(db, 1), { found: [1, 2, 3], new: [1, 2, 3] });
   assertEquals(await events(db, 1), ["scan_summary"]); // the first scan of the database
-  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, reported: 0 }]);
+  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, reported: 0, state: "finished" }]);
   const other = (port: number) => port === 2 ? { motd: "other" } : {};
   await scan(db, 2, [1, 2, 4], { packetLoss: 0.25 }, other);
   assertEquals(await members(db, 2), {
@@ -134,8 +134,8 @@ onEngines("a scan tells of 100 servers at most, and counts the others", async (d
   assertEquals(reported.filter((event) => event.startsWith("new")).length, 100);
   assertEquals(reported.slice(100), ["scan_summary"]);
   assertEquals(await summaries(db), [
-    { new: 2, back: 0, lost: 0, reported: 0 },
-    { new: 100, back: 0, lost: 2, reported: 100 },
+    { new: 2, back: 0, lost: 0, reported: 0, state: "finished" },
+    { new: 100, back: 0, lost: 2, reported: 100, state: "finished" },
   ]);
   const [{ reported: number, members }] = await all(
     db,
@@ -215,7 +215,7 @@ onEngines("the end of a scan that is written twice counts each server once", asy
   assertEquals(await members(db, 2), { found: [1], missed: [2, 3], lost: [2, 3] });
   assertEquals(await events(db, 2), ["lost 2", "lost 3"]);
   assertEquals(await all(db, "select sum(missed_scans) as n from server_state"), [{ n: 2 }]);
-  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, reported: 0 }]);
+  assertEquals(await summaries(db), [{ new: 3, back: 0, lost: 0, reported: 0, state: "finished" }]);
 });
 
 onEngines("a resumed scan, and rows that come late, add to what the scan saw", async (db) => {

@@ -301,7 +301,7 @@ export class Month {
       this.truth.reply(server.key, record, server.address, id);
     }
     this.#interruptions.killAfter = Infinity;
-    if (isStopped) return;
+    if (isStopped) return this.truth.finish(id, end, "interrupted");
     this.#optOut(end);
     this.truth.end(id, end, packetLoss, this.#asked(selection));
     this.truth.finish(id, end);
@@ -371,6 +371,7 @@ export class Month {
     await finish(this.#at);
     truth.end(id, this.#at, null, this.#asked(parts[0]));
     if (fails) {
+      truth.finish(id, this.#at, "interrupted");
       await this.#to(this.#at + 5 * HOUR_MS);
       fails = false;
       const queued = { ...{ part: 2, state: "queued", at: this.#at, tries: 0 } as const, numbers };
@@ -595,7 +596,7 @@ function compared(kind: string, data: Record<string, unknown>): unknown {
     back: ["missing_ms"],
     lost: ["replied_at", "packet_loss"],
     offline: ["misses", "replied_at"],
-    scan_summary: ["new", "back", "lost", "reported"],
+    scan_summary: ["new", "back", "lost", "reported", "state"],
     restarted: ["guid"],
   };
   if (kind === "changed") {

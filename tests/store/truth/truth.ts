@@ -43,6 +43,8 @@ interface TrueScan {
   readonly isFirst: boolean;
   reported: number;
   isFinished: boolean;
+  /** The numbers of its last summary. */
+  summary?: string;
 }
 
 /** An event. */
@@ -160,14 +162,17 @@ export class Truth {
     }
   }
 
-  /** A scan is over, and has asked all its targets: the summary. */
-  finish(id: string, at: number): void {
+  /** A scan is over; a finished one has asked all its targets: the summary, unless it repeats the last one. */
+  finish(id: string, at: number, state: "finished" | "interrupted" = "finished"): void {
     const scan = this.scans.get(id)!;
-    scan.isFinished = true;
+    scan.isFinished = state === "finished";
     const { members: { new: fresh, back, lost }, reported } = scan;
     if (fresh.size + back.size + lost.size <= reported) return;
-    const data = { new: fresh.size, back: back.size, lost: lost.size, reported };
-    this.#event(at, null, "scan_summary", data);
+    const counts = { new: fresh.size, back: back.size, lost: lost.size };
+    const summary = JSON.stringify(counts);
+    if (scan.summary === summary) return;
+    scan.summary = summary;
+    this.#event(at, null, "scan_summary", { ...counts, reported, state });
   }
 
   /**

@@ -6,6 +6,7 @@ import {
   playersOf,
   serverOf,
 } from "../../../src/watch/webhook/event_sentence.ts";
+import { newWatcherEvent } from "../../../src/store/events/watch_event.ts";
 import { eachKind, NOW, offline } from "./events.ts";
 
 const asIs = (text: string) => text;
@@ -117,4 +118,18 @@ Deno.test("a player count that a reply lacks is an unknown number", () => {
     players([6, 0], { left: [...names, "f"] }).split("; ")[1],
     "left: a, b, c, d, e and 1 more",
   );
+});
+
+Deno.test("the sentence of a summary names an interrupted scan and an import", () => {
+  const counts = { new: 1, back: 2, lost: 3, reported: 0 };
+  const numbers =
+    "found 1 new server and 2 servers again, and missed 3 servers that had replied before";
+  const summary = (scan_id: string | null, state?: "finished" | "interrupted") => {
+    const body = { event: "scan_summary", ...counts, state } as const;
+    const event = newWatcherEvent({ at: NOW, id: "1", scan_id: "2" }, body);
+    return eventSentence({ ...event, scan_id }, asIs);
+  };
+  assertEquals(summary("2", "finished"), `A scan ${numbers}`);
+  assertEquals(summary("2", "interrupted"), `An interrupted scan ${numbers}`);
+  assertEquals(summary(null), `An import ${numbers}`);
 });

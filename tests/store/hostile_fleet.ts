@@ -29,7 +29,13 @@ export function hostileFleet(
       using open = connection;
       const buffer = new Uint8Array(1024);
       if (await open.read(buffer) === null) continue;
-      await writeAll(open, statusPacket(statusOf(i)));
+      try {
+        await writeAll(open, statusPacket(statusOf(i)));
+      } catch (error) {
+        // A client that has waited for too long has closed its end.
+        const { BrokenPipe, ConnectionReset } = Deno.errors;
+        if (!(error instanceof BrokenPipe || error instanceof ConnectionReset)) throw error;
+      }
       while (await open.read(buffer).catch(() => null) !== null);
     }
   });

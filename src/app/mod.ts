@@ -16,4 +16,4 @@ export {
 export { EXIT, EXIT_CODES } from "./exit_codes.ts";
 export { Interrupted, onInterrupt } from "./interrupt_signals.ts";
 export { ServiceState } from "./service_state.ts";
-export { newScanId, randomBytes, randomSeed } from "./system_random.ts";
+export { newScanId, randomBytes, randomFraction, randomSeed } from "./system_random.ts";

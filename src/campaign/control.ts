@@ -10,6 +10,7 @@ import {
   integer,
   objectOf,
   oneOf,
+  optional,
   parseJson,
   text,
 } from "../core/checked_values.ts";
@@ -23,6 +24,7 @@ import {
   campaignKey,
   CONTROL_BUCKET,
   MAX_PARTS,
+  MAX_VIEWS,
   OPT_OUT_BUCKET,
   optOutKey,
   parseOptOutKey,
@@ -45,6 +47,8 @@ export interface CampaignEntry {
   /** The digest of the order in which targets are probed. */
   readonly order: string;
   readonly parts: number;
+  /** The number of views of each part. Default: 1. */
+  readonly views?: number;
   /** When the campaign was submitted, milliseconds since 1970 UTC. */
   readonly submittedAt: number;
 }
@@ -55,6 +59,7 @@ const isEntry = objectOf({
   program: text(/^[\w.+-]{1,64}$/, "a version"),
   order: text(/^[\w+/=:-]{1,128}$/, "a digest"),
   parts: integer(1, MAX_PARTS),
+  views: optional(integer(2, MAX_VIEWS)),
   submittedAt: integer(),
 });
 

@@ -19,6 +19,7 @@ import {
   UNTAKEN,
 } from "./lease_value.ts";
 import { LEASE_BUCKET, leaseKey } from "./names.ts";
+import { beginView } from "./views.ts";
 import type { KV, KvEntry } from "./nats/client_types.ts";
 import type { Broker } from "./nats/connection.ts";
 import { isWrongRevision } from "./nats/errors.ts";
@@ -26,6 +27,8 @@ import { isWrongRevision } from "./nats/errors.ts";
 export interface LeaseOptions {
   /** The identity of the worker. */
   readonly worker: string;
+  /** The vantage of the worker. Default: the campaign has one view per part. */
+  readonly vantage?: string;
   /** The time after which the task goes to another worker, milliseconds. */
   readonly ackWaitMs: number;
   readonly clock: Clock;
@@ -36,10 +39,10 @@ export interface LeaseOptions {
 }
 
 /**
- * Why a part was not taken: it has ended; another worker holds it; or another worker took it at the
- * same time, or the server did not reply.
+ * Why a part was not taken: it has ended; its view from the vantage of this worker is done; another
+ * worker holds it; or another worker took it at the same time, or the server did not reply.
  */
-export type NotTaken = "ended" | "held" | "refused";
+export type NotTaken = "ended" | "viewed" | "held" | "refused";
 
 /** A part that this worker holds until it is lost or ended. */
 export class Lease implements AsyncDisposable {
@@ -94,7 +97,7 @@ export class Lease implements AsyncDisposable {
     part: number,
     options: LeaseOptions,
   ): Promise<Lease | NotTaken> {
-    const { worker, clock, ackWaitMs } = options;
+    const { worker, vantage, clock, ackWaitMs } = options;
     const bucket = await broker.bucket(LEASE_BUCKET);
     const key = leaseKey(campaign, part);
     const giveUp = clock.now() + ackWaitMs;
@@ -108,10 +111,15 @@ export class Lease implements AsyncDisposable {
     const before = entry === null ? undefined : valueOf(entry);
     if (before !== undefined && hasEnded(before)) return "ended";
     const last = before ?? { ...UNTAKEN, worker, at: 0 };
+    if (vantage !== undefined && last.views?.done.includes(vantage)) return "viewed";
     const isHeld = last.state === "held";
     if (isHeld && clock.wall() - Number(entry!.created) < ackWaitMs) return "held";
     const why = isHeld ? `worker ${last.worker} stopped without giving the part back` : last.why;
-    const value: LeaseValue = { ...last, state: "held", tries: last.tries + 1, rate: 0, why };
+    const value: LeaseValue = {
+      ...last,
+      ...vantage !== undefined && beginView(last, vantage),
+      ...{ state: "held", tries: last.tries + 1, rate: 0, why },
+    };
     const lease = new Lease(bucket, key, options, value, entry?.revision ?? 0);
     let outcome = await lease.#write();
     while (outcome === "unknown" && await mayRepeat()) outcome = await lease.#write();

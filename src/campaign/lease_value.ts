@@ -14,6 +14,8 @@ import {
   parseJson,
   text,
 } from "../core/checked_values.ts";
+import { NO_COUNTERS, type PartCounters, partCounters } from "./part_counters.ts";
+import { type PartViews, partViews } from "./views.ts";
 
 /** The states of a part: a worker scans it, or another may take it, or it has ended. */
 export const LEASE_STATES = ["held", "released", "done", "poisoned", "cancelled"] as const;
@@ -22,20 +24,6 @@ export type LeaseState = typeof LEASE_STATES[number];
 
 /** How often a part is tried before it is poisoned. */
 export const MAX_TRIES = 5;
-
-/** What a part has done so far. */
-export interface PartCounters {
-  /** Packets sent: probes and connections. */
-  readonly sent: number;
-  /** Received datagrams. */
-  readonly replies: number;
-  /** Rows written. Those after the marks of a worker that was killed count again. */
-  readonly found: number;
-  /** Targets before the position of the sweep, of all passes. */
-  readonly position: number;
-  /** Targets of all passes. */
-  readonly total: number;
-}
 
 export interface LeaseValue {
   readonly state: LeaseState;
@@ -54,6 +42,8 @@ export interface LeaseValue {
   readonly why?: string;
   /** How often a user had the part queued again after it was poisoned. Default: never. */
   readonly retries?: number;
+  /** The views of the part. Default: the campaign has one view per part. */
+  readonly views?: PartViews;
 }
 
 /** The longest text of `why`. */
@@ -70,15 +60,10 @@ const isLeaseValue = objectOf({
   tries: integer(),
   at: integer(),
   marks: ((value) => value ?? null) as Check<unknown>,
-  counters: objectOf({
-    sent: integer(),
-    replies: integer(),
-    found: integer(),
-    position: integer(),
-    total: integer(),
-  }),
+  counters: partCounters,
   rate: number,
   retries: optional(integer()),
+  views: optional(partViews),
   why: optional(text(new RegExp(`^[^]{0,${MAX_WHY}}$`), `at most ${MAX_WHY} characters`)),
 });
 
@@ -101,7 +86,7 @@ export const UNTAKEN: Omit<LeaseValue, "worker" | "at"> = {
   state: "released",
   tries: 0,
   marks: null,
-  counters: { sent: 0, replies: 0, found: 0, position: 0, total: 0 },
+  counters: NO_COUNTERS,
   rate: 0,
 };
 

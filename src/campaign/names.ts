@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { CAMPAIGN_NAME, MAX_PARTS } from "../app/options/mod.ts";
+import { CAMPAIGN_NAME, MAX_PARTS, MAX_VIEWS } from "../app/options/mod.ts";
 import type { Address } from "../core/address.ts";
 
-export { CAMPAIGN_NAME, MAX_PARTS };
+export { CAMPAIGN_NAME, MAX_PARTS, MAX_VIEWS };
 
 /** The stream of tasks: a queue from which each task is removed when it is done. */
 export const TASKS = "BS_TASKS";
@@ -52,20 +52,41 @@ export function resultConsumer(collector: string, left?: string): string {
   return left === undefined ? consumer : `${consumer}-${left}`;
 }
 
-export function resultSubject(campaign: string, part: number, kind: ResultKind): string {
-  return `bs.results.${campaign}.${part}.${kind}`;
+/**
+ * The subject of a result.
+ *
+ * @param vantage The vantage of rows. Default: the campaign has one view per part.
+ */
+export function resultSubject(
+  campaign: string,
+  part: number,
+  kind: ResultKind,
+  vantage?: string,
+): string {
+  const subject = `bs.results.${campaign}.${part}.${kind}`;
+  return vantage === undefined ? subject : `${subject}.${vantage}`;
+}
+
+/** What the subject of a result names. */
+export interface ResultSubject {
+  readonly campaign: string;
+  readonly part: number;
+  readonly kind: ResultKind;
+  /** The vantage of rows. Default: the campaign has one view per part. */
+  readonly vantage?: string;
 }
 
 /** Parses the subject of a result; `undefined` when it is none. */
-export function parseResultSubject(
-  subject: string,
-): { campaign: string; part: number; kind: ResultKind } | undefined {
-  const [, campaign, digits, word] = /^bs\.results\.([^.]+)\.([1-9]\d{0,3})\.([^.]+)$/
-    .exec(subject) ?? [];
+export function parseResultSubject(subject: string): ResultSubject | undefined {
+  const [, campaign, digits, word, vantage] =
+    /^bs\.results\.([^.]+)\.([1-9]\d{0,3})\.([^.]+)(?:\.([^.]+))?$/.exec(subject) ?? [];
   const kind = RESULT_KINDS.find((one) => one === word);
   const part = Number(digits);
   if (kind === undefined || part > MAX_PARTS || !CAMPAIGN_NAME.test(campaign)) return undefined;
-  return { campaign, part, kind };
+  if (vantage === undefined) return { campaign, part, kind };
+  return kind === "rows" && CAMPAIGN_NAME.test(vantage)
+    ? { campaign, part, kind, vantage }
+    : undefined;
 }
 
 export function campaignKey(campaign: string): string {

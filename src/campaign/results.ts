@@ -21,7 +21,8 @@ import { InputError } from "../core/errors.ts";
 import { ATTACHMENTS, FIELDS, type RecordWithAttachments } from "../core/record.ts";
 import { spillLine } from "../store/mod.ts";
 import { parseTarget } from "../targets/parse.ts";
-import type { PartCounters } from "./lease_value.ts";
+import { CAMPAIGN_NAME } from "./names.ts";
+import { type PartCounters, partCounters } from "./part_counters.ts";
 
 /** Largest size of the rows in one message, bytes. */
 export const MAX_ROWS_BYTES = 512 * 1024;
@@ -42,6 +43,8 @@ export interface PartCoverage {
   readonly omitted: boolean;
   /** Ranges that the worker was told not to probe, as text. */
   readonly excluded: readonly string[];
+  /** The vantages whose views of the part are done. Default: the campaign has one view per part. */
+  readonly vantages?: readonly string[];
 }
 
 export interface PartEnd {
@@ -88,14 +91,6 @@ const range = checked(formed("a range of addresses", (words) => {
   }
 }));
 
-const counters = objectOf({
-  sent: integer(),
-  replies: integer(),
-  found: integer(),
-  position: integer(),
-  total: integer(),
-});
-
 /** Any text of at most 1,000 characters. */
 const words = text(/^.{0,1000}$/s, "a text of at most 1,000 characters");
 
@@ -106,6 +101,7 @@ export const partCoverage: Check<PartCoverage> = objectOf({
   interviewsDisturbed: boolean,
   omitted: boolean,
   excluded: listOf(range),
+  vantages: optional(listOf(text(CAMPAIGN_NAME, "the name of a vantage"))),
 });
 
 const PART_END = objectOf({
@@ -115,7 +111,7 @@ const PART_END = objectOf({
   }) as (value: unknown, field: string) => 1,
   worker: words,
   tries: integer(0, 1_000_000),
-  counters,
+  counters: partCounters,
   packetLoss: nullable(share),
   why: optional(words),
   coverage: optional(partCoverage),

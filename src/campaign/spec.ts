@@ -20,13 +20,14 @@ import {
   integer,
   nullable,
   objectOf,
+  optional,
   parseJson,
   text,
   wrongField,
 } from "../core/checked_values.ts";
 import { InputError } from "../core/errors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
-import { CAMPAIGN_NAME, MAX_PARTS, SPECS } from "./names.ts";
+import { CAMPAIGN_NAME, MAX_PARTS, MAX_VIEWS, SPECS } from "./names.ts";
 import { withDeadline } from "./nats/deadline.ts";
 import type { Broker } from "./nats/connection.ts";
 import { brokerError } from "./nats/errors.ts";
@@ -37,6 +38,8 @@ export interface SpecDetails {
   /** When it was submitted, Unix milliseconds. */
   readonly submittedAt: number;
   readonly parts: number;
+  /** The number of views of each part, each from another vantage. Default: 1. */
+  readonly views?: number;
   /** Maximum number of parts that are scanned at the same time. */
   readonly maxRunning: number;
   /** Time after which a part of a worker without a sign of life is given to another, milliseconds. */
@@ -91,7 +94,7 @@ export function specOf(scan: DividedScan, scanId: string, details: SpecDetails):
 
 /** The specification as JSON, in one line. */
 export function formatSpec(
-  { program, name, submittedAt, parts, maxRunning, rate, ackWaitMs, configuration }: Spec,
+  { program, name, submittedAt, parts, views, maxRunning, rate, ackWaitMs, configuration }: Spec,
 ): string {
   return JSON.stringify({
     form: FORM,
@@ -99,6 +102,7 @@ export function formatSpec(
     name,
     submittedAt,
     parts,
+    views,
     maxRunning,
     rate,
     ackWaitMs,
@@ -142,6 +146,7 @@ const SPEC_FIELDS = {
   name: text(CAMPAIGN_NAME, "the name of a campaign"),
   submittedAt: integer(0, 8.64e15), // the largest valid `Date`
   parts: integer(1, MAX_PARTS),
+  views: optional(integer(2, MAX_VIEWS)),
   maxRunning: integer(1, MAX_PARTS),
   rate: nullable(rate),
   ackWaitMs: integer(1000, DAY_MS),

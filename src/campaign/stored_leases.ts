@@ -40,6 +40,8 @@ export interface StoredWorker {
   readonly id: string;
   /** Number of parts that it scans at the same time. */
   readonly slots: number;
+  /** Where it scans from. Default: the vantage of workers that name none. */
+  readonly vantage?: string;
   /** The engine that was chosen; `undefined`: the usual one. */
   readonly engine?: string;
   /** The version of its program. */
@@ -52,6 +54,7 @@ const word = text(/^[^]{1,100}$/, "a text");
 const isWorker = objectOf({
   slots: integer(1),
   engine: optional(word),
+  vantage: optional(word),
   program: word,
   host: optional(word),
   at: integer(),

@@ -17,11 +17,13 @@ export const RECOGNISED_MS = 23 * HOUR_MS;
 /** Number of tasks whose confirmations are awaited together. */
 const AT_ONCE = 256;
 
-/** A task: a part, and how often the part was queued. */
+/** A task: one view of a part, and how often it was queued. */
 export interface Task {
   readonly part: number;
   /** From 1. A part that is retried gets a new number, because NATS stores each message id once. */
   readonly try: number;
+  /** Which of the views of the part, from 1. It only tells tasks of a part apart. Default: the only one. */
+  readonly view?: number;
 }
 
 /**
@@ -37,12 +39,12 @@ export async function queueTasks(
 ): Promise<number> {
   let queued = 0;
   for (let at = 0; at < tasks.length; at += AT_ONCE) {
-    const sent = tasks.slice(at, at + AT_ONCE).map(({ part, try: count }) =>
+    const sent = tasks.slice(at, at + AT_ONCE).map(({ part, try: count, view = 1 }) =>
       js.publish(
         taskSubject(campaign),
         JSON.stringify({ form: 1, spec, part, try: count }),
         // Another campaign of the same name has another spec.
-        { msgID: `${spec}:${part}:${count}` },
+        { msgID: `${spec}:${part}:${count}${view === 1 ? "" : `:${view}`}` },
       )
     );
     const acks = await Promise.all(sent).catch((error) => {

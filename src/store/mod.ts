@@ -105,6 +105,7 @@ export { readGroups, type ServerGroups } from "./groups/read_groups.ts";
 export type { InterviewScope } from "./merging/kept_columns.ts";
 export { MEMBER_KINDS, type MemberCounts, type MemberKind } from "./members/members.ts";
 export { countMembersOf, lastMembersOf, membersOf } from "./members/scan_members.ts";
+export { readViews, type ScanViews, type ViewCounts } from "./members/views.ts";
 export { COLUMNS_KEPT_AT_LOSS, mergeRecords } from "./merging/merge_records.ts";
 export {
   beginCampaignScan,

@@ -31,6 +31,8 @@ Deno.test("the subject of a result is read back, and others are refused", () => 
     const parts = { campaign: "may-2", part: 4096, kind };
     assertEquals(parseResultSubject(resultSubject("may-2", 4096, kind)), parts);
   }
+  const rows = { campaign: "may", part: 1, kind: "rows", vantage: "fra-1" } as const;
+  assertEquals(parseResultSubject(resultSubject("may", 1, "rows", "fra-1")), rows);
   for (
     const subject of [
       "bs.results.may.0.rows",
@@ -38,7 +40,9 @@ Deno.test("the subject of a result is read back, and others are refused", () => 
       "bs.results.may.01.rows",
       "bs.results.may.1.other",
       "bs.results.MAY.1.rows",
-      "bs.results.may.1.rows.more",
+      "bs.results.may.1.rows.FRA",
+      "bs.results.may.1.rows.fra.1",
+      "bs.results.may.1.done.fra",
       "bs.tasks.may",
       "",
     ]

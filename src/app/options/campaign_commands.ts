@@ -68,6 +68,7 @@ export const CAMPAIGN_COMMANDS = {
     examples: [
       "campaign submit 10.0.0.0/8 --name lab --i-have-permission --rate 20k",
       "campaign submit -iL networks.txt --parts 256 --max-running 16 --dry-run",
+      "campaign submit 10.0.0.0/16 --views 2",
     ],
   },
   "campaign work": {
@@ -77,6 +78,7 @@ export const CAMPAIGN_COMMANDS = {
     examples: [
       "campaign work --nats nats://10.0.0.1:4222",
       "campaign work --slots 8 --engine udp --source-ip 10.0.0.5",
+      "campaign work --vantage berlin",
     ],
     words: { most: 0 },
   },

@@ -238,7 +238,11 @@ export const COMMANDS: Readonly<Record<Command, CommandDescription>> = {
     note:
       "A scan or watch that runs writes its progress at least every 10 seconds. One that was killed\n" +
       "is shown as stale after 60 seconds.",
-    examples: ["scans servers.db", "scans servers.db --limit 1 --json"],
+    examples: [
+      "scans servers.db",
+      "scans servers.db --limit 1 --json",
+      "scans servers.db --views",
+    ],
     words: { most: 1, completions: "files" },
   },
   serve: {

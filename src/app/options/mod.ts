@@ -33,4 +33,10 @@ export { namesFile, PATH_IN_VALUE } from "./path_conflicts.ts";
 export { protocolLines, textFor } from "./protocol_help.ts";
 export { type ReadingContext, readOptions } from "./read_options.ts";
 export { timeType } from "./value_types.ts";
-export { CAMPAIGN_NAME, DEFAULT_SLOTS, MAX_PARTS } from "./groups/campaign.ts";
+export {
+  CAMPAIGN_NAME,
+  DEFAULT_SLOTS,
+  DEFAULT_VANTAGE,
+  MAX_PARTS,
+  MAX_VIEWS,
+} from "./groups/campaign.ts";

@@ -82,7 +82,7 @@ const RETRY = "campaign-retry";
 export async function retryPoisoned(
   broker: Broker,
   { name, state }: Pick<CampaignStatus, "name" | "state">,
-  { spec, parts }: Pick<CampaignEntry, "spec" | "parts">,
+  { spec, parts, views: count = 1 }: Pick<CampaignEntry, "spec" | "parts" | "views">,
   { wall }: Pick<Clock, "wall">,
 ): Promise<number> {
   if (state === "cancelled") {
@@ -94,13 +94,18 @@ export async function retryPoisoned(
   for (const { part, value, revision, at } of leases) {
     if (part > parts) continue; // no key of this campaign
     const { why: _, retries = 0, ...lease } = value;
+    const queue = (queued: number) => {
+      for (let view = 1 + (lease.views?.done.length ?? 0); view <= count; view++) {
+        tasks.push({ part, try: queued, view });
+      }
+    };
     if (lease.state === "poisoned") {
       const reset = { ...lease, state: "released", worker: RETRY, tries: 0 } as const;
       const json = formatLeaseValue({ ...reset, retries: retries + 1 });
       await bucket.update(leaseKey(name, part), json, revision);
-      tasks.push({ part, try: 2 + retries });
+      queue(2 + retries);
     } else if (lease.worker === RETRY && wall() - at < RECOGNISED_MS) {
-      tasks.push({ part, try: 1 + retries }); // NATS ignores a task that is queued already
+      queue(1 + retries); // NATS ignores a task that is queued already
     }
   }
   return await queueTasks(broker, name, { spec, tasks });

@@ -117,10 +117,17 @@ export class CollectedCampaign implements SubmittedCampaign {
     };
   }
 
+  /** The vantages whose views of an endpoint are done, by what its part has published. */
+  vantages(parts: readonly UndecidedPart[]): (endpoint: Endpoint) => readonly string[] {
+    const byPart = new Map(
+      parts.map(({ part, floods }) => [part, partCoverageOf(floods).vantages]),
+    );
+    return ({ address }) => byPart.get(this.#shards.indexOf(address) ?? 0) ?? [];
+  }
+
   /** The coverage of parts in which the same replies may be lost. */
   #coverageWith(floods: string | null, closed: readonly Range[]): ScanCoverage {
-    const lost: Partial<PartCoverage> = floods === null ? {} : partCoverage(parseJson(floods), "");
-    const { excluded = [], ...flags } = lost;
+    const { excluded = [], vantages: _, ...flags } = partCoverageOf(floods);
     const optedOut = [...closed, ...excluded.map(parseRange)];
     const { targets } = this.#options;
     return coverageOf({ ...this.#options, ...flags, targets: { ...targets, optedOut } });
@@ -138,10 +145,14 @@ function parseRange(text: string): Range {
   throw new Error(`"${text}" is no range`);
 }
 
-/** The coverage of a part as it is stored; `undefined`: no reply may be lost. */
+function partCoverageOf(floods: string | null): Partial<PartCoverage> {
+  return floods === null ? {} : partCoverage(parseJson(floods), "");
+}
+
+/** The coverage of a part as it is stored; `undefined`: no reply may be lost, and there is one view. */
 export function storedCoverage(coverage: PartCoverage): PartCoverage | undefined {
-  const { flooding, disturbed, interviewsDisturbed, omitted, excluded } = coverage;
-  const isClean = !interviewsDisturbed && !omitted &&
+  const { flooding, disturbed, interviewsDisturbed, omitted, excluded, vantages } = coverage;
+  const isClean = vantages === undefined && !interviewsDisturbed && !omitted &&
     [flooding, disturbed, excluded].every((list) => list.length === 0);
   return isClean ? undefined : coverage;
 }

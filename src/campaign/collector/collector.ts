@@ -202,10 +202,10 @@ export class Collector {
 
   /** Writes results, and then acknowledges their messages. */
   async #write(results: readonly CampaignResults[]): Promise<void> {
-    for (const { campaign, records, parts, messages } of results) {
+    for (const { campaign, vantage, records, parts, messages } of results) {
       // Without these signs of work, the messages would be delivered again.
       const keep = () => messages.forEach((msg) => msg.working());
-      const isWritten = await this.#writeNews(campaign, { records, parts }, keep);
+      const isWritten = await this.#writeNews(campaign, { vantage, records, parts }, keep);
       for (const msg of messages) isWritten ? msg.ack() : msg.nak();
     }
   }
@@ -213,7 +213,7 @@ export class Collector {
   /** Writes what is new of a campaign. Returns `false` when this was cancelled. */
   async #writeNews(
     { scanId: id, scope }: CollectedCampaign,
-    news: Pick<CampaignResults, "records"> & { readonly parts: readonly PartUpdate[] },
+    news: Pick<CampaignResults, "vantage" | "records"> & { readonly parts: readonly PartUpdate[] },
     onWait?: () => void,
   ): Promise<boolean> {
     const { patient } = this.options;
@@ -304,6 +304,7 @@ export class Collector {
       finishScan(patient.database, {
         ...{ id, since, at: Math.round(clock.wall()), downAfter },
         coverage: (parts) => campaign.coverage(parts, control.optOuts().keys()),
+        views: campaign.spec.views === undefined ? undefined : (parts) => campaign.vantages(parts),
       })
     );
     if (ended === undefined) return false;

@@ -8,7 +8,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { PartUpdate } from "../../store/mod.ts";
 import { parseResultSubject, type ResultKind } from "../names.ts";
 import type { JsMsg } from "../nats/client_types.ts";
-import type { PartCounters } from "../lease_value.ts";
+import type { PartCounters } from "../part_counters.ts";
 import { parsePartEnd, type PartEnd } from "../results.ts";
 import { type CollectedCampaign, storedCoverage } from "./collected_campaign.ts";
 import { readRows } from "./read_rows.ts";
@@ -18,6 +18,8 @@ const [MANY_ROWS, MANY_BYTES] = [1000, 4 * 2 ** 20];
 
 export interface CampaignResults {
   readonly campaign: CollectedCampaign;
+  /** The vantage that found the records. Default: the campaign has one view of each part. */
+  readonly vantage?: string;
   readonly records: ServerRecord[];
   readonly parts: PartUpdate[];
   /** The messages, which are acknowledged once the results are stored. */
@@ -30,9 +32,9 @@ export type CampaignLookup = (name: string) => Promise<CollectedCampaign | "unkn
 /** Leaves a message of a campaign that this program cannot use for another collector. */
 export type LeaveMessage = (campaign: string, msg: JsMsg) => Promise<void>;
 
-/** Gathers messages, campaign by campaign. */
+/** Gathers messages by campaign and vantage. */
 export class ResultBatch {
-  readonly #results = new Map<CollectedCampaign, CampaignResults>();
+  readonly #results = new Map<string, CampaignResults>();
   #bytes = 0;
 
   /**
@@ -65,16 +67,20 @@ export class ResultBatch {
   async add(msg: JsMsg): Promise<void> {
     const subject = parseResultSubject(msg.subject);
     if (subject === undefined) return this.#refuse(msg, `the subject "${msg.subject}" is wrong`);
-    const { campaign: name, part, kind } = subject;
+    const { campaign: name, part, kind, vantage } = subject;
     const campaign = await this.find(name);
     if (campaign === "unusable") return await this.leave(name, msg);
     const partName = `campaign ${name}, part ${part}`;
     if (campaign === "unknown") return this.#refuse(msg, `${partName}: there is no such campaign`);
     if (part > campaign.spec.parts) return this.#refuse(msg, `${partName}: there is no such part`);
+    if (kind === "rows" && (vantage === undefined) !== (campaign.spec.views === undefined)) {
+      const wanted = vantage === undefined ? "names no vantage" : "names a vantage";
+      return this.#refuse(msg, `${partName}: the subject "${msg.subject}" ${wanted}`);
+    }
     try {
       const { trouble, ...news } = newsOf(campaign, part, kind, msg);
       if (trouble !== undefined) this.report(`blocksweep: ${partName}: ${trouble}`);
-      this.#append(campaign, msg, news);
+      this.#append({ campaign, vantage }, msg, news);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
       this.#refuse(msg, `${partName}: ignored how it ended: ${error.message}`);
@@ -86,10 +92,14 @@ export class ResultBatch {
     msg.term(); // servers before 2.10 ignore a refusal that has a reason
   }
 
-  #append(campaign: CollectedCampaign, msg: JsMsg, { records = [], parts = [] }: News): void {
-    const results = this.#results.get(campaign) ??
-      { campaign, records: [], parts: [], messages: [] };
-    this.#results.set(campaign, results);
+  #append(
+    of: Pick<CampaignResults, "campaign" | "vantage">,
+    msg: JsMsg,
+    { records = [], parts = [] }: News,
+  ): void {
+    const key = `${of.campaign.scanId} ${of.vantage ?? ""}`;
+    const results = this.#results.get(key) ?? { ...of, records: [], parts: [], messages: [] };
+    this.#results.set(key, results);
     for (const one of records) results.records.push(one);
     for (const one of parts) results.parts.push(one);
     results.messages.push(msg);

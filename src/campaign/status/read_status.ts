@@ -94,7 +94,7 @@ export class StatusReader {
       const campaigns = await Promise.all(shown.map(async ([name, entry]) => {
         const spec = await this.#specOf(name, entry);
         const own = leases.filter(({ campaign }) => campaign === name);
-        return campaignStatus({ name, entry, spec, leases: own }, now);
+        return campaignStatus({ name, entry, spec, leases: own, workers }, now);
       }));
       return { at: now, campaigns, workers, ...await this.#readResults() };
     } catch (error) {

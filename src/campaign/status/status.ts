@@ -3,10 +3,11 @@
  *
  * @module
  */
+import { DEFAULT_VANTAGE } from "../../app/options/mod.ts";
 import type { CampaignEntry } from "../control.ts";
 import type { LeaseValue } from "../lease_value.ts";
 import type { Spec } from "../spec.ts";
-import type { StoredLease } from "../stored_leases.ts";
+import type { StoredLease, StoredWorker } from "../stored_leases.ts";
 
 /**
  * The states of parts. `waiting`: in the queue; `held`: a worker scans it; `lost`: its worker has not
@@ -71,6 +72,20 @@ export interface CampaignStatus {
   readonly failed: readonly PartStatus[];
   /** The parts that failed too often, by number. */
   readonly poisoned: readonly PartStatus[];
+  /** The views of the parts. Default: the campaign has one view per part. */
+  readonly views?: ViewsStatus;
+}
+
+/** The views of the parts of a campaign. */
+export interface ViewsStatus {
+  /** The number of views of each part. */
+  readonly each: number;
+  /** The number of views that are done, of all parts. */
+  readonly done: number;
+  /** The vantages of workers that report, and of views that are done. */
+  readonly vantages: readonly string[];
+  /** Number of parts that wait, and that no worker that reports may take: all their vantages are done. */
+  readonly waiting: number;
 }
 
 export type CampaignLimits = Pick<Spec, "rate" | "ackWaitMs" | "maxRunning">;
@@ -81,11 +96,13 @@ export interface StoredCampaign {
   /** `undefined`: it cannot be used. */
   readonly spec: CampaignLimits | undefined;
   readonly leases: readonly StoredLease[];
+  /** The workers of all campaigns. */
+  readonly workers: readonly StoredWorker[];
 }
 
 /** The progress of a campaign at a time, Unix milliseconds. */
 export function campaignStatus(
-  { name, entry, spec, leases }: StoredCampaign,
+  { name, entry, spec, leases, workers }: StoredCampaign,
   now: number,
 ): CampaignStatus {
   // A key of another part is not of this campaign, whoever wrote it.
@@ -133,6 +150,34 @@ export function campaignStatus(
     lost: lost.map((one) => ({ ...partStatus(one), rate: 0 })),
     failed: failed.map(partStatus),
     poisoned: poisoned.map(partStatus),
+    ...entry.views !== undefined && { views: viewsOf(entry.views, parts, workers, now) },
+  };
+}
+
+/** A worker that has not reported for this time is gone, milliseconds: three entries are missing. */
+const GONE_MS = 30_000;
+
+function viewsOf(
+  each: number,
+  parts: readonly StoredLease[],
+  workers: readonly StoredWorker[],
+  now: number,
+): ViewsStatus {
+  const doneOf = ({ value }: StoredLease) => value.views?.done ?? [];
+  const present = new Set(
+    workers.filter(({ at }) => now - at <= GONE_MS)
+      .map(({ vantage = DEFAULT_VANTAGE }) => vantage),
+  );
+  const waiting = parts.filter((part) =>
+    part.value.state === "released" && present.isSubsetOf(new Set(doneOf(part))) &&
+    doneOf(part).length > 0
+  );
+  const ended = ({ value: { state } }: StoredLease) => state === "done";
+  return {
+    each,
+    done: parts.reduce((sum, part) => sum + (ended(part) ? each : doneOf(part).length), 0),
+    vantages: [...present.union(new Set(parts.flatMap(doneOf)))].sort(),
+    waiting: waiting.length,
   };
 }
 
@@ -149,7 +194,10 @@ function recentRate(
   const ms = Math.min(RECENT_MS, now - entry.submittedAt);
   const most = spec.rate === null ? Infinity : spec.rate / spec.maxRunning * ms / 1000;
   const sent = done.filter(({ at }) => at > now - ms)
-    .reduce((sum, { value: { counters } }) => sum + Math.min(counters.sent, most), 0);
+    .reduce(
+      (sum, { value: { counters } }) => sum + Math.min(counters.sent / (entry.views ?? 1), most),
+      0,
+    );
   return ms > 0 ? 1000 * sent / ms : 0;
 }
 

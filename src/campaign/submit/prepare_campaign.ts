@@ -100,12 +100,15 @@ export async function prepareCampaign(
 function specAt(
   submittedAt: number,
   scan: DividedScan,
-  { name = usualName(submittedAt), parts, maxRunning, ackWait: ackWaitMs }: {
+  { name = usualName(submittedAt), parts, maxRunning, ackWait: ackWaitMs, views }: {
     readonly parts: number;
     readonly maxRunning: number;
-  } & Pick<SubmitOptions, "name" | "ackWait">,
+  } & Pick<SubmitOptions, "name" | "ackWait" | "views">,
 ): Spec {
-  return specOf(scan, newScanId(submittedAt), { name, submittedAt, parts, maxRunning, ackWaitMs });
+  return specOf(scan, newScanId(submittedAt), {
+    ...{ name, submittedAt, parts, maxRunning, ackWaitMs },
+    ...views > 1 && { views },
+  });
 }
 
 /** Divides a scan into parts, and plans it. */

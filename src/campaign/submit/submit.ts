@@ -14,13 +14,13 @@ import { InputError } from "../../core/errors.ts";
 import { AddressSet, type Range } from "../../targets/ranges.ts";
 import { type CampaignEntry, Control, sourceOf } from "../control.ts";
 import type { ReportSkipped } from "../entries.ts";
-import { hasEnded } from "../lease_value.ts";
+import { hasEnded, type LeaseValue } from "../lease_value.ts";
 import { leaseKeys, TASKS, taskSubject } from "../names.ts";
 import type { Broker } from "../nats/connection.ts";
 import { ensureTaskConsumer, ensureTopology, type TopologyOptions } from "../nats/topology.ts";
 import { formatSpec, getSpec, putSpec, type Spec } from "../spec.ts";
 import { purgeUntilNow, readLeases } from "../stored_leases.ts";
-import { queueTasks, RECOGNISED_MS } from "../tasks.ts";
+import { queueTasks, RECOGNISED_MS, type Task } from "../tasks.ts";
 import type { PreparedCampaign } from "./prepare_campaign.ts";
 
 export interface Submitted {
@@ -64,13 +64,16 @@ async function addCampaign(
   control: Control,
   { spec }: PreparedCampaign,
 ): Promise<{ readonly entry: CampaignEntry; readonly isNew: boolean }> {
-  const { program, name, parts, submittedAt, configuration: { order } } = spec;
+  const { program, name, parts, views, submittedAt, configuration: { order } } = spec;
   const found = control.campaigns().get(name);
   if (found !== undefined) return { entry: found, isNew: false };
   const digest = await putSpec(broker, name, formatSpec(spec));
   await ensureTaskConsumer(broker, name, spec);
   const purge = await purgeUntilNow(broker);
-  const own = { state: "running", spec: digest, program, order, parts, submittedAt } as const;
+  const own = {
+    ...{ state: "running", spec: digest, program, order, parts, submittedAt } as const,
+    ...views !== undefined && { views },
+  };
   const entry = await control.add(name, own);
   const isNew = entry === own;
   // A worker may have written a lease after a campaign of the same name was removed.
@@ -78,16 +81,18 @@ async function addCampaign(
   return { entry, isNew };
 }
 
-/** Queues the tasks of parts. Default: all parts of the campaign. */
+/** Queues the tasks of parts: first one for each part, then the next one. Default: all of the campaign. */
 async function queueParts(
   broker: Broker,
   name: string,
-  { spec, parts }: CampaignEntry,
-  isQueued: (part: number) => boolean = () => true,
+  { spec, parts, views = 1 }: CampaignEntry,
+  isQueued: (task: Required<Task>) => boolean = () => true,
 ): Promise<number> {
-  const all = Array.from({ length: parts }, (_, i) => i + 1);
-  const tasks = all.filter(isQueued).map((part) => ({ part, try: 1 }));
-  return await queueTasks(broker, name, { spec, tasks });
+  const all = Array.from(
+    { length: views * parts },
+    (_, i) => ({ part: i % parts + 1, try: 1, view: Math.floor(i / parts) + 1 }),
+  );
+  return await queueTasks(broker, name, { spec, tasks: all.filter(isQueued) });
 }
 
 /**
@@ -106,17 +111,22 @@ async function queueMissing(
   const { leases } = await readLeases(broker, leaseKeys(name), report);
   const taken = new Set(leases.map(({ part }) => part));
   if (network.clock.wall() - entry.submittedAt < RECOGNISED_MS) {
-    return await queueParts(broker, name, entry, (part) => !taken.has(part));
+    return await queueParts(broker, name, entry, ({ part, view }) => view > 1 || !taken.has(part));
   }
   const subject = taskSubject(name);
   const { state } = await broker.jsm.streams.info(TASKS, { subjects_filter: subject });
-  const open = leases.filter(({ value }) => !hasEnded(value));
-  const waiting = (state.subjects?.[subject] ?? 0) - open.length;
-  if (taken.size + waiting >= entry.parts) return 0;
+  const { parts, views = 1 } = entry;
+  const done = leases.reduce((sum, { value }) => sum + viewsEnded(value, views), 0);
+  if (done + (state.subjects?.[subject] ?? 0) >= views * parts) return 0;
   throw new InputError(
     `Cannot complete campaign ${name}: its submit ended early, and is too old; ` +
       `cancel it with campaign cancel ${name}, and submit it with another --name`,
   );
+}
+
+/** The number of views of a part that no worker scans any more. */
+function viewsEnded(value: LeaseValue, views: number): number {
+  return hasEnded(value) ? views : value.views?.done.length ?? 0;
 }
 
 /**
@@ -162,6 +172,7 @@ function differences(stored: Spec, campaign: PreparedCampaign): string[] {
     ...names.filter((name) => given.get(name)?.join() !== old.get(name)?.join())
       .map((name) => `--${name}`),
     ...stored.parts === wanted.parts ? [] : ["--parts"],
+    ...stored.views === wanted.views ? [] : ["--views"],
     ...stored.maxRunning === maxRunning ? [] : ["--max-running"],
     ...stored.ackWaitMs === wanted.ackWaitMs ? [] : ["--ack-wait"],
   ];

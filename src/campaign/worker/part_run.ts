@@ -4,14 +4,18 @@
  *
  * @module
  */
+import { randomFraction } from "../../app/mod.ts";
 import { progressNumbers, type ScanResult } from "../../app/scan/mod.ts";
 import { untilOpen } from "../../net/mod.ts";
 import type { ScanControls, ScanState } from "../../scan/mod.ts";
 import { countOf } from "../../core/quantities.ts";
 import { Lease } from "../lease.ts";
-import { MAX_TRIES, type PartCounters } from "../lease_value.ts";
+import { MAX_TRIES } from "../lease_value.ts";
+import type { PartCounters } from "../part_counters.ts";
 import type { JsMsg } from "../nats/client_types.ts";
+import type { PartCoverage, PartEnd } from "../results.ts";
 import type { Spec } from "../spec.ts";
+import { endView } from "../views.ts";
 import type { Budget } from "./budget.ts";
 import { coverageOfPart, type HeldPart, NotBegun, progressIn, scanPart } from "./part_scan.ts";
 import { Publisher } from "./publisher.ts";
@@ -21,6 +25,12 @@ import type { WorkerContext } from "./worker_context.ts";
 const RETRY_MS = 500;
 /** Time for publishing the last rows of a part that is stopped while publishing fails, milliseconds. */
 const LAST_ROWS_MS = 10_000;
+/**
+ * Maximum delay before a task that only workers of other vantages may take is delivered again,
+ * milliseconds. It is random: workers request tasks every second, and with the same delay the task would
+ * reach the same worker each time.
+ */
+const VIEWED_MS = 1000;
 /** Timeout of the acknowledgement of a task, milliseconds. */
 const ACK_MS = 5000;
 
@@ -136,10 +146,12 @@ export class PartRun {
 
   async #run(): Promise<void> {
     const { worker: { broker, control, worker, clock, abandon }, campaign: { spec }, task } = this;
+    const vantage = this.#vantage;
     const { msg, part } = task;
     const { name, ackWaitMs } = spec;
     const taken = await Lease.take(broker, name, part, {
       worker,
+      vantage,
       ackWaitMs,
       clock,
       control,
@@ -147,6 +159,7 @@ export class PartRun {
     });
     // The acknowledgement of the worker that ended the part was lost, or the part was queued twice.
     if (taken === "ended") return await this.#acknowledge();
+    if (taken === "viewed") return msg.nak(Math.ceil(VIEWED_MS * randomFraction()));
     if (taken === "held") return msg.nak(ackWaitMs / 4);
     if (taken === "refused") return msg.nak(RETRY_MS);
     await using lease = taken;
@@ -164,6 +177,11 @@ export class PartRun {
     }
   }
 
+  /** The vantage of the worker, if the campaign has several views of each part. */
+  get #vantage(): string | undefined {
+    return this.campaign.spec.views === undefined ? undefined : this.worker.vantage;
+  }
+
   async #runHeld(lease: Lease, ending: AbortSignal): Promise<void> {
     const { worker, campaign: { spec, budget }, task: { part, try: queued } } = this;
     const { broker, clock } = worker;
@@ -173,6 +191,7 @@ export class PartRun {
       broker,
       campaign: spec.name,
       part,
+      vantage: this.#vantage,
       hold: `${spec.name}:${part}:${queued}:${lease.revision}`,
       gate: lease.gate,
       signal: dropped,
@@ -228,7 +247,7 @@ export class PartRun {
   /** Ends a part whose scan has ended. */
   async #finish(held: HeldPart, { end, state }: ScanResult): Promise<void> {
     const { lease, publisher } = held;
-    const progress = progressIn(end.marks, state);
+    const progress = progressIn(end.marks, state, held);
     lease.set(progress);
     const reason = this.#stop.signal.reason as StopReason | undefined;
     const common = {
@@ -239,12 +258,7 @@ export class PartRun {
       packetLoss: progressNumbers(state).packetLoss ?? null,
     };
     if (end.reason === "done") {
-      const coverage = coverageOfPart(state, this.worker.excluded);
-      await publisher.end("done", { ...common, coverage });
-      await this.#end(held, "done");
-      const unsent = unsentText(lease);
-      const why = unsent === "" ? "" : `${unsent}, because the lease was not renewed in time`;
-      this.#report(`is done, ${countOf(progress.counters.found, "row")}${why}`);
+      await this.#finishView(held, coverageOfPart(state, this.worker.excluded), common);
     } else if (reason === "cancelled") {
       await publisher.end("cancelled", common);
       await this.#end(held, "cancelled");
@@ -257,10 +271,27 @@ export class PartRun {
     }
   }
 
+  /** Ends a part of which this worker has scanned everything, or the view of it if others follow. */
+  async #finishView(held: HeldPart, own: PartCoverage, common: PartEnd): Promise<void> {
+    const { lease, publisher, spec: { views: count } } = held;
+    const { views } = lease.value;
+    const { found } = views ?? common.counters;
+    const ended = views && endView(views, common.counters, own);
+    if (ended === undefined || ended.done.length >= count!) {
+      const coverage = ended === undefined ? own : { ...ended.coverage!, vantages: ended.done };
+      await publisher.end("done", { ...common, coverage });
+      await this.#end(held, "done");
+    } else await this.#end(held, "released", { marks: null, tries: 0, views: ended });
+    const unsent = unsentText(lease);
+    const why = unsent === "" ? "" : `${unsent}, because the lease was not renewed in time`;
+    const which = ended && `view ${ended.done.length} of ${count} from ${ended.vantage}, `;
+    this.#report(`is done, ${which ?? ""}${countOf(found, "row")}${why}`);
+  }
+
   /** Ends the lease, and then acknowledges the task. */
   async #end(
     { lease, abandon }: HeldPart,
-    state: "done" | "poisoned" | "cancelled",
+    state: "done" | "poisoned" | "cancelled" | "released",
     extra: Parameters<Lease["end"]>[1] = {},
   ): Promise<void> {
     if (await lease.end(state, { why: undefined, ...extra }, abandon)) await this.#acknowledge();

@@ -30,10 +30,11 @@ import { InputError, permissionText, ShortageError } from "../../core/errors.ts"
 import { sleep } from "../../net/clock.ts";
 import type { Range } from "../../targets/ranges.ts";
 import type { Lease } from "../lease.ts";
-import type { PartCounters } from "../lease_value.ts";
+import type { PartCounters } from "../part_counters.ts";
 import { partRequest } from "../part_request.ts";
 import type { PartCoverage } from "../results.ts";
 import type { Spec } from "../spec.ts";
+import { countersWith, type PartViews } from "../views.ts";
 import type { Budget } from "./budget.ts";
 import type { Publisher } from "./publisher.ts";
 import { ResultSink } from "./publisher.ts";
@@ -64,7 +65,8 @@ export class NotBegun extends Error {}
 export async function scanPart(held: HeldPart, worker: WorkerContext): Promise<ScanResult> {
   const { spec, part, lease, publisher, budget, signal, abandon, onStart } = held;
   const { scanId } = spec.configuration;
-  const { marks, counters: { found: rows } } = lease.value;
+  const { marks, counters, views } = lease.value;
+  const rows = (views ?? counters).found;
   const progress = progressOf(marks, worker);
   const { options, excluded, context } = worker;
   const toScan = { part, from: progress.marks, worker: options, excluded };
@@ -148,7 +150,7 @@ class LeaseCheckpointer implements Checkpointer {
 
   save(marks: Marks, state: ScanState): Promise<void> {
     const at = this.worker.clock.now();
-    const progress = progressIn(marks, state);
+    const progress = progressIn(marks, state, this.held);
     const { sent } = progress.counters;
     const rate = 1000 * (sent - this.#saved.sent) / Math.max(1, at - this.#saved.at);
     this.#saved = { at, sent };
@@ -162,13 +164,22 @@ const RETRY_MS = 500;
 
 /** The progress of a scan, as its lease keeps it. */
 export function progressIn(
-  marks: Marks,
+  at: Marks,
   state: ScanState,
-): { readonly marks: Progress; readonly counters: PartCounters } {
+  { lease: { value: { views } }, spec }: Pick<HeldPart, "lease" | "spec">,
+): {
+  readonly marks: Progress;
+  readonly counters: PartCounters;
+  readonly views?: PartViews;
+} {
   const { probesSent: sent, replies, found } = progressNumbers(state);
+  const counters = { sent, replies, found, position: state.visited, total: state.total };
+  const marks = { marks: at, counters: countersOf(state) };
+  if (views === undefined) return { marks, counters };
   return {
-    marks: { marks, counters: countersOf(state) },
-    counters: { sent, replies, found, position: state.visited, total: state.total },
+    marks,
+    counters: countersWith(views, counters, spec.views ?? 1),
+    views: { ...views, found },
   };
 }
 

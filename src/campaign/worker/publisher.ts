@@ -28,6 +28,8 @@ export interface PublisherOptions {
   readonly broker: Pick<Broker, "js" | "connection" | "urls">;
   readonly campaign: string;
   readonly part: number;
+  /** The vantage of the rows. Default: the campaign has one view per part. */
+  readonly vantage?: string;
   /** The identity of this hold of the part, which begins the identities of its messages. */
   readonly hold: string;
   /** Nothing is published while it is closed. */
@@ -78,8 +80,8 @@ export class Publisher {
     payload: Uint8Array | string,
     name: string,
   ): Promise<void> {
-    const { broker, campaign, part, hold, gate, signal, clock, onBlocked } = this.options;
-    const subject = resultSubject(campaign, part, kind);
+    const { broker, campaign, part, vantage, hold, gate, signal, clock, onBlocked } = this.options;
+    const subject = resultSubject(campaign, part, kind, kind === "rows" ? vantage : undefined);
     const msgID = `${hold}:${name}`;
     for (let pause = PAUSE_MS;; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
       while (!gate.isOpen()) if (!await untilOpen(gate, signal)) throw endOf(signal);

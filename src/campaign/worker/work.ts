@@ -3,7 +3,12 @@
  *
  * @module
  */
-import { type GivenOptions, type OptionsOf, readOptions } from "../../app/options/mod.ts";
+import {
+  DEFAULT_VANTAGE,
+  type GivenOptions,
+  type OptionsOf,
+  readOptions,
+} from "../../app/options/mod.ts";
 import type { ScanContext } from "../../app/scan/mod.ts";
 import { randomBytes } from "../../app/mod.ts";
 import type { OptOutList } from "../../net/mod.ts";
@@ -49,7 +54,7 @@ const IDLE_MS = 1000;
 export async function work(given: GivenOptions, surroundings: WorkSurroundings): Promise<void> {
   const { context, signal, onRound, abandon = new AbortController().signal } = surroundings;
   const options = readOptions("campaign work", given, context);
-  const { slots, engine, optOutFile } = options;
+  const { slots, engine, optOutFile, vantage } = options;
   if (engine === "xdp" && slots > 1) {
     throw new InputError(
       `Cannot use --engine xdp with --slots ${slots}: one scan at a time can use it; use --slots 1`,
@@ -63,13 +68,17 @@ export async function work(given: GivenOptions, surroundings: WorkSurroundings):
   const report = options.quiet ? () => {} : context.warn;
   await using broker = await connectBroker(options, `blocksweep worker ${worker}`);
   await checkTopology(broker);
-  const facts = { slots, engine: engine ?? "default", program: context.program, ...hostName() };
+  const facts = {
+    ...{ slots, engine: engine ?? "default", program: context.program, ...hostName() },
+    ...vantage !== DEFAULT_VANTAGE && { vantage },
+  };
   await using beat = await WorkerBeat.start(broker, { worker, facts, clock, report });
   await using control = await Control.open(broker, context.warn);
   const pool = new JobPool(slots, {
     broker,
     control,
     worker,
+    vantage,
     options,
     excluded,
     context: {

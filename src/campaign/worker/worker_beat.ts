@@ -27,6 +27,8 @@ export interface WorkerFacts {
   readonly program: string;
   /** The name of the machine, if the program may know it. */
   readonly host?: string;
+  /** Where it scans from. Default: the vantage of workers that name none. */
+  readonly vantage?: string;
 }
 
 /** Options of {@linkcode WorkerBeat}. */

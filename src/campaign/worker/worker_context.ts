@@ -16,6 +16,8 @@ export interface WorkerContext {
   readonly control: Control;
   /** The identity of the worker. */
   readonly worker: string;
+  /** Where it scans from. */
+  readonly vantage: string;
   /** The options that its scans use in place of those of the submitter. */
   readonly options: WorkerChoice;
   /** Ranges that this worker does not probe. */

@@ -5,14 +5,17 @@
  */
 import { dateText } from "../term/date_text.ts";
 import { clockTime, countOf, withCommas } from "../../core/quantities.ts";
+import { harmlessText } from "../../core/text.ts";
 import { jsonText } from "../../sinks/json.ts";
 import {
   countScans,
-  type ListedParts,
   listedParts,
   newestScans,
+  readViews,
   scanName,
+  type ScanViews,
   type StoredScan,
+  type ViewCounts,
   withDatabaseErrors,
 } from "../../store/mod.ts";
 import { connectionEnvironment } from "../../app/options/mod.ts";
@@ -24,16 +27,28 @@ import { outputColumns, print, printLines, reportLine } from "../term/console.ts
 
 /** Runs `scans`; returns the exit code. */
 export async function runScans(call: CommandCall): Promise<number> {
-  const { words: [word], options: { limit, json } } = readCommandLine("scans", call);
+  const { words: [word], options: { limit, json, views } } = readCommandLine("scans", call);
   await using database = await openNamed(word, connectionEnvironment(reportLine));
   const { scans, all } = await withDatabaseErrors("read", database, async () => {
     const scans = await newestScans(database, limit);
     return { scans, all: scans.length < limit ? scans.length : await countScans(database) };
   });
   if (json) {
-    const read = (work: () => Promise<ListedParts>) => withDatabaseErrors("read", database, work);
+    const read = <T>(work: () => Promise<T>) => withDatabaseErrors("read", database, work);
     for (const scan of scans) {
-      await print(jsonText({ ...scan, ...await read(() => listedParts(database, scan.scan_id)) }));
+      const parts = await read(() => listedParts(database, scan.scan_id));
+      const seen = views && { views: await read(() => readViews(database, scan.scan_id)) ?? null };
+      await print(jsonText({ ...scan, ...parts, ...seen }));
+    }
+  } else if (views) {
+    const space = outputColumns() ?? Infinity;
+    for (const scan of scans) {
+      const seen = await withDatabaseErrors(
+        "read",
+        database,
+        () => readViews(database, scan.scan_id),
+      );
+      if (seen !== undefined) await printLines(viewLines(scan, seen, space));
     }
   } else {
     await printLines(scanLines(scans, database.now(), outputColumns() ?? Infinity));
@@ -53,6 +68,41 @@ const GAP = 2;
 export function scanLines(scans: readonly StoredScan[], now: number, space: number): string[] {
   return scans.length === 0 ? ["no scans"] : tableLines(columnsAt(now), scans, space, GAP);
 }
+
+/** Maximum number of networks of a scan in its table of views; JSON has all. */
+const MAX_NETWORKS = 20;
+
+/** What each vantage saw in a scan: a table of the vantages, and one of networks. */
+export function viewLines(
+  scan: Pick<StoredScan, "started_at" | "scan_id" | "state" | "campaign" | "shard">,
+  { vantages, networks }: ScanViews,
+  space: number,
+): string[] {
+  const left = networks.length - MAX_NETWORKS;
+  return [
+    harmlessText(
+      `${scanName(scan)}, scan ${scan.scan_id} of ${dateText(scan.started_at)} UTC, ${scan.state}`,
+    ),
+    ...tableLines(VIEW_COLUMNS, vantages, space, GAP),
+    ...networks.length === 0
+      ? ["no network has servers that some vantages did not see"]
+      : tableLines(
+        [{ title: "NETWORK", width: 18, rank: 0, text: ({ network }) => network }, ...VIEW_COLUMNS],
+        networks.slice(0, MAX_NETWORKS),
+        space,
+        GAP,
+      ),
+    ...left > 0 ? [`and ${withCommas(left)} more; --json prints all`] : [],
+    "",
+  ];
+}
+
+const VIEW_COLUMNS: readonly PrintedColumn<ViewCounts>[] = [
+  { title: "VANTAGE", width: 16, rank: 0, text: ({ vantage }) => vantage },
+  { title: "SEEN", width: 9, rank: 0, text: ({ seen }) => withCommas(seen) },
+  { title: "ONLY IT SAW", width: 11, rank: 0, text: ({ only }) => withCommas(only) },
+  { title: "UNSEEN", width: 9, rank: 0, text: ({ unseen }) => withCommas(unseen) },
+];
 
 function columnsAt(now: number): readonly PrintedColumn<StoredScan>[] {
   return [

@@ -56,6 +56,7 @@ export const JSON_RESULTS = {
     parts: "number of parts",
     networks: "number of networks with targets: /24, and /48 of IPv6",
     max_running: "maximum number of parts that are scanned at the same time",
+    views: "number of views of each part; other numbers except `duration_s` are those of one view",
     first_part: "the first part: maximum number of `probes` and of `tcp_probes`, and its minimum " +
       "duration at its share of the rate, `duration_s`",
     passes: "a list: `transport`, `protocol`, `probes`",
@@ -97,8 +98,11 @@ export const JSON_RESULTS = {
     lost_parts: "a list of parts of workers that no longer report, with the same keys",
     failed_parts: "a list of parts that wait after a failed try, with the same keys",
     poisoned_parts: "a list of parts that failed too often, with the same keys",
-    workers: "a list of workers that scan its parts: `id`, `slots`, `engine`, `program`, " +
-      "`updated_at`",
+    views:
+      "the number of views of `each` part, of those of all parts that are `done`, the names of the " +
+      "`vantages`, and the number of parts that are `waiting` for another one; `null`: one view each",
+    workers: "a list of workers that scan its parts: `id`, `vantage`, `slots`, `engine`, " +
+      " `program`, `updated_at`",
     results: "results of all campaigns in NATS: `messages`, `bytes`, their `limit`, `is_full`",
     collectors: "a list: `name`, messages that are `pending`, and `unacknowledged`, and whether " +
       "it requests messages: `is_waiting`",

@@ -42,6 +42,9 @@ export type MemberKind = keyof typeof MEMBER_BITS;
 /** All kinds, in the order in which they are shown. */
 export const MEMBER_KINDS: readonly MemberKind[] = Object.keys(MEMBER_BITS) as MemberKind[];
 
+/** What a set of servers contains: what the scan saw of them, or the views from a vantage. */
+export type SetKind = MemberKind | `${"seen" | "unseen"}:${string}`;
+
 /** Number of servers by kind. */
 export type MemberCounts = Readonly<Record<MemberKind, number>>;
 
@@ -117,10 +120,15 @@ export async function readMembers(
 
 /** Whether servers of a scan are packed. */
 export async function hasSets(database: Database, scan: number): Promise<boolean> {
-  return (await database.rows("select 1 from scan_sets where scan = ? limit 1", [scan])).length > 0;
+  const rows = await database.rows(
+    `select 1 from scan_sets where scan = ? and ${isInList(database, "kind", "text")} limit 1`,
+    [scan, listValue(database, MEMBER_KINDS)],
+  );
+  return rows.length > 0;
 }
 
-async function readSets(database: Database, scan: number, kind: MemberKind): Promise<number[]> {
+/** The servers of a scan's sets of one kind, in ascending order. */
+export async function readSets(database: Database, scan: number, kind: SetKind): Promise<number[]> {
   const rows = await database.rows(
     `select block, ${hexColumn(database, "servers")} as servers from scan_sets ` +
       "where scan = ? and kind = ? order by block",
@@ -162,8 +170,8 @@ async function countSets(database: Database, scan: number): Promise<Partial<Memb
   const rows = await database.rows(
     `select kind, ${
       hexColumn(database, "substr(servers, 1, 3)")
-    } as head from scan_sets where scan = ?`,
-    [scan],
+    } as head from scan_sets where scan = ? and ${isInList(database, "kind", "text")}`,
+    [scan, listValue(database, MEMBER_KINDS)],
   );
   const counts: Partial<Record<MemberKind, number>> = {};
   for (const { kind, head } of rows) {
@@ -196,7 +204,7 @@ export async function packMembers(
 }
 
 async function packPage(database: Database, scan: number): Promise<number> {
-  await database.rows(`select id from scans where id = ?${lockOf(database)}`, [scan]);
+  await lockSets(database, scan);
   const removed = await database.rows(
     `delete from scan_servers where scan = ? and server in (select server from scan_servers ` +
       "where scan = ? order by server limit ?) returning server, what",
@@ -216,6 +224,11 @@ async function packPage(database: Database, scan: number): Promise<number> {
   return rows.length;
 }
 
+/** Waits until no other transaction changes the sets of a scan. The caller has begun a transaction. */
+export async function lockSets(database: Database, scan: number): Promise<void> {
+  await database.rows(`select id from scans where id = ?${lockOf(database)}`, [scan]);
+}
+
 /**
  * SQL that locks the rows that are read, in PostgreSQL. The program that packs a scan and one that
  * removes servers wait for each other.
@@ -224,11 +237,11 @@ function lockOf({ engine }: Database): string {
   return engine === "postgres" ? " for update" : "";
 }
 
-/** Adds servers to the set of a kind. */
-async function addToSets(
+/** Adds servers to the set of a kind. The caller has called {@linkcode lockSets}. */
+export async function addToSets(
   database: Database,
   scan: number,
-  kind: MemberKind,
+  kind: SetKind,
   servers: readonly number[],
 ): Promise<void> {
   if (servers.length === 0) return;

@@ -10,6 +10,7 @@ import { scanNumbers } from "../rows/scan_numbers.ts";
 import { storableJson } from "../rows/stored_values.ts";
 import { type ScanAddresses, writeScanRanges } from "../scans/scan_ranges.ts";
 import { writeRecordBatch } from "../writers/scan_writer.ts";
+import { noteView } from "../members/views.ts";
 import { type PartUpdate, writeParts } from "./scan_parts.ts";
 
 /** The start of a scan in parts: a row of the table `scans`. */
@@ -61,6 +62,8 @@ export async function beginCampaignScan(
 export interface CampaignBatch {
   /** The scan's identity. {@linkcode beginCampaignScan} was called for it. */
   readonly id: string;
+  /** The vantage that found the records. Default: the scan has one view of each part. */
+  readonly vantage?: string;
   /** Records of any parts, all of this scan. At most about a thousand: SQLite blocks the thread. */
   readonly records: readonly ServerRecord[];
   /** What is newly known of parts, in the order in which it was reported. */
@@ -75,12 +78,16 @@ export interface CampaignBatch {
  */
 export async function writeCampaignBatch(
   database: Database,
-  { id, records, parts }: CampaignBatch,
+  { id, vantage, records, parts }: CampaignBatch,
   scope: InterviewScope,
 ): Promise<void> {
   await database.transaction(async (attempt) => {
-    if (records.length > 0) await writeRecordBatch(database, records, attempt, scope);
-    if (parts.length === 0) return;
-    await writeParts(database, (await scanNumbers(database, [id])).get(id)!, parts);
+    const servers = records.length > 0
+      ? await writeRecordBatch(database, records, attempt, scope)
+      : [];
+    if (vantage === undefined && parts.length === 0) return;
+    const scan = (await scanNumbers(database, [id])).get(id)!;
+    if (vantage !== undefined) await noteView(database, scan, `seen:${vantage}`, servers);
+    if (parts.length > 0) await writeParts(database, scan, parts);
   });
 }

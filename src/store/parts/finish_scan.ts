@@ -7,6 +7,7 @@ import { type Database, isInList, listValue } from "../database/database.ts";
 import { type Coverage, markMissing } from "../writers/missing_servers.ts";
 import { scanNumbers } from "../rows/scan_numbers.ts";
 import { packMembers } from "../members/members.ts";
+import { noteUnseen, type VantagesOf } from "../members/views.ts";
 import { writeMemberCounts } from "../writers/scan_events.ts";
 import { writeScanEnd } from "../scans/scan_progress.ts";
 import { FINAL_STATES, type LockedScan, lockScan } from "./scan_parts.ts";
@@ -31,6 +32,8 @@ export interface FinishOptions {
   readonly downAfter: number;
   /** What parts have probed together. Not called without parts. */
   readonly coverage: (parts: readonly UndecidedPart[]) => Coverage;
+  /** The vantages whose views of an endpoint are done. Default: the scan has one view of each part. */
+  readonly views?: (parts: readonly UndecidedPart[]) => VantagesOf;
 }
 
 /** The end of a scan in parts. */
@@ -60,7 +63,7 @@ interface EndedParts {
  */
 export async function finishScan(
   database: Database,
-  { id, coverage, since, at, downAfter }: FinishOptions,
+  { id, coverage, views, since, at, downAfter }: FinishOptions,
 ): Promise<FinishedParts | undefined> {
   const scan = (await scanNumbers(database, [id])).get(id)!;
   const begun = await database.transaction(async () => {
@@ -77,6 +80,7 @@ export async function finishScan(
     ...{ scanId: id, since, at, downAfter, isCurrent, packetLoss: begun.packetLoss },
     coverage: coverage(undecided),
   });
+  if (views !== undefined) await noteUnseen(database, scan, views(undecided));
   const finished = await database.transaction(async () => {
     if (!await isCurrent()) return undefined;
     const now = await readEnded(database, scan, begun);

@@ -66,7 +66,7 @@ create table scan_parts (
   packet_loss double precision,           -- like scans.packet_loss
   rows_lost bigint not null,              -- like scans.rows_lost
   why text,                               -- why the last try failed; null: it did not
-  floods jsonb,                           -- which replies floods may have hidden; null: none
+  floods jsonb,                           -- which replies floods may have hidden, and the vantages of several views; null: none
   updated_at timestamptz not null,        -- when this was reported
   done_at timestamptz,                    -- when the part ended; null: it has not
   decided boolean not null default false, -- whether the part's missing servers are counted
@@ -97,7 +97,7 @@ create table scan_servers (
 -- What a finished scan saw of servers. A server that is in no set of the scan was not asked by it.
 create table scan_sets (
   scan integer not null,                  -- scans.id
-  kind text collate "C" not null,         -- found, new, back, changed, missed, lost
+  kind text collate "C" not null,         -- found, new, back, changed, missed, lost; of views: seen:VANTAGE, unseen:VANTAGE
   block integer not null,                 -- servers.id / 4096
   servers bytea not null,                 -- the servers of the block: see docs/database.md
   primary key (scan, kind, block)

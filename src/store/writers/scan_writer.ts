@@ -42,7 +42,9 @@ export async function writeScanRecords(
 ): Promise<void> {
   for (let at = 0; at < records.length; at += BATCH) {
     const batch = records.slice(at, at + BATCH);
-    await database.transaction((attempt) => writeRecordBatch(database, batch, attempt, scope));
+    await database.transaction(async (attempt) => {
+      await writeRecordBatch(database, batch, attempt, scope);
+    });
   }
 }
 
@@ -50,13 +52,14 @@ export async function writeScanRecords(
  * Writes records as {@linkcode writeScanRecords} does, in the transaction that the caller has begun.
  *
  * @param attempt The attempt of the transaction.
+ * @returns `servers.id` of the records.
  */
 export async function writeRecordBatch(
   database: Database,
   batch: readonly ServerRecord[],
   attempt: number,
   scope?: InterviewScope,
-): Promise<void> {
+): Promise<readonly number[]> {
   const matched = await matchServers(database, withOtherNames(batch, scope), attempt);
   const { all, servers, known, scans, replied } = matched;
   const complete = scope === undefined
@@ -82,6 +85,7 @@ export async function writeRecordBatch(
   await observeReplies(database, written.filter((one) => isFirst(one) || isChanged(one)));
   await writeScanServers(database, written);
   await writeAttached(database, attachedTo(written, all));
+  return written.map(({ id }) => id);
 }
 
 /** Leaves out the events of servers whose addresses opted out. */

@@ -1,7 +1,7 @@
 /** Covers src/campaign/status/status.ts. */
 import { assertEquals } from "@std/assert";
 import { type CampaignLimits, campaignStatus } from "../../../src/campaign/status/status.ts";
-import type { StoredLease } from "../../../src/campaign/stored_leases.ts";
+import type { StoredLease, StoredWorker } from "../../../src/campaign/stored_leases.ts";
 import type { CampaignEntry } from "../../../src/campaign/control.ts";
 import type { LeaseValue } from "../../../src/campaign/lease_value.ts";
 
@@ -27,7 +27,7 @@ type Leased = [part: number, lease: Omit<StoredLease, "part">];
 function status(parts: readonly Leased[], entry = ENTRY, more?: Partial<CampaignLimits>) {
   const leases = parts.map(([part, lease]) => ({ ...lease, part }));
   const spec = { rate: 500, ackWaitMs: 6000, maxRunning: 5, ...more };
-  return campaignStatus({ name: "lab", entry, spec, leases }, 10_000);
+  return campaignStatus({ name: "lab", entry, spec, leases, workers: [] }, 10_000);
 }
 
 Deno.test("parts are counted by state; counters, rates and the end are sums of all leases", () => {
@@ -69,7 +69,7 @@ Deno.test("a part whose worker has not reported for the ack-wait is lost: it has
   assertEquals(held.map(({ part }) => part), [1]);
   assertEquals(lost.map((one) => [one.part, one.worker, one.rate]), [[2, "w2", 0]]);
   assertEquals(status(leased.slice(1)).endsAt, undefined);
-  const unusable = { name: "lab", entry: ENTRY, spec: undefined };
+  const unusable = { name: "lab", entry: ENTRY, spec: undefined, workers: [] };
   const [[part, only]] = leased.slice(1);
   const unknown = campaignStatus({ ...unusable, leases: [{ ...only, part }] }, 10_000);
   assertEquals([unknown.parts.held, unknown.rate, unknown.budget], [1, 60, undefined]);
@@ -131,6 +131,34 @@ Deno.test("no end is estimated before a part has begun, at rate 0, and while the
   assertEquals(status([[1, lease("held", 5)]]).endsAt, undefined);
   const paused = { ...ENTRY, state: "paused" } as const;
   assertEquals(status([[1, lease("held", 5, { rate: 9 })]], paused).endsAt, undefined);
+});
+
+Deno.test("a part waits for another vantage if those of all workers that report have done it", () => {
+  const views = (...done: string[]) => {
+    const before = { sent: 0, replies: 0, found: 0, position: 0, total: 0 };
+    return { vantage: done[0], done, found: 0, before };
+  };
+  const parts = [
+    { ...lease("released", 100, { views: views("fra") }), part: 1 },
+    { ...lease("released", 100, { views: views("lon") }), part: 2 },
+    { ...lease("held", 100, { views: views("fra") }), part: 3 },
+    { ...lease("done", 100, { views: views("fra", "lon") }), part: 4 },
+  ];
+  const worker = { id: "w1", slots: 4, program: "0.1.0", at: 9000 };
+  const of = (workers: readonly StoredWorker[]) =>
+    campaignStatus({
+      ...{ name: "lab", entry: { ...ENTRY, views: 2 }, spec: undefined, leases: parts, workers },
+    }, 40_000).views;
+  const fra = { ...worker, vantage: "fra", at: 39_000 };
+  const common = { each: 2, done: 5 };
+  assertEquals(of([fra]), { ...common, vantages: ["fra", "lon"], waiting: 1 });
+  assertEquals(of([fra, { ...fra, vantage: "lon" }])!.waiting, 0);
+  // One that has not reported for 30 s is gone; one without a vantage is of a group of its own.
+  assertEquals(of([fra, { ...worker, vantage: "lon" }])!.waiting, 1);
+  assertEquals(of([fra, { ...worker, at: 39_000 }]), {
+    ...{ ...common, vantages: ["default", "fra", "lon"], waiting: 0 },
+  });
+  assertEquals(of([])!.waiting, 2);
 });
 
 Deno.test("leases of parts that the campaign does not have do not count", () => {

@@ -1,7 +1,8 @@
 /** A submit that ends at any of its writes: src/campaign/submit/submit.ts and src/campaign/tasks.ts. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Control } from "../../../src/campaign/control.ts";
-import { TASKS, taskSubject } from "../../../src/campaign/names.ts";
+import { formatLeaseValue, UNTAKEN } from "../../../src/campaign/lease_value.ts";
+import { LEASE_BUCKET, leaseKey, TASKS, taskSubject } from "../../../src/campaign/names.ts";
 import { type Broker, connectBroker } from "../../../src/campaign/nats/connection.ts";
 import {
   prepareCampaign,
@@ -161,6 +162,36 @@ natsTest(
       "Cannot complete campaign part: its submit ended early, and is too old",
     );
     assertEquals(await tasksOf(broker, "part"), 1);
+  },
+);
+
+natsTest(
+  "a task per view is queued, and a submit that is killed between them is completed",
+  async () => {
+    await using server = await startNats();
+    await using broker = await connectBroker({ nats: server.url }, "test");
+    const views = () => prepare("views", undefined, [["views", ["2"]]]);
+    await submit(broker, await prepare("first"));
+    // The spec, the consumer, the entry, and the tasks of all views but one
+    const short = ending(broker, 3 + 2 * PARTS - 1);
+    const killed = await views();
+    await assertRejects(() => submit(short.broker, killed), Error, "killed");
+    assertEquals(await tasksOf(broker, "views"), 2 * PARTS - 1);
+    for (const outcome of ["completed", "unchanged"]) {
+      assertEquals((await submit(broker, await views())).outcome, outcome);
+      assertEquals(await tasksOf(broker, "views"), 2 * PARTS);
+    }
+    const other = await prepare("views");
+    await assertRejects(() => submit(broker, other), InputError, "has other --views");
+    const old = await views();
+    const yesterday = Date.now() - 86_400_000;
+    await submit(broker, { ...old, spec: { ...old.spec, name: "old", submittedAt: yesterday } });
+    const again = await prepare("old", undefined, [["views", ["2"]]]);
+    assertEquals((await submit(broker, again)).outcome, "unchanged");
+    const bucket = await broker.bucket(LEASE_BUCKET);
+    const value = { ...UNTAKEN, worker: "w1", at: 1, state: "done" } as const;
+    await bucket.put(leaseKey("old", 1), formatLeaseValue(value));
+    assertEquals((await submit(broker, again)).outcome, "unchanged");
   },
 );
 

@@ -9,6 +9,7 @@ import { prepareCampaign } from "../../../src/campaign/submit/prepare_campaign.t
 import { submitCampaign } from "../../../src/campaign/submit/submit.ts";
 import { work, type WorkSurroundings } from "../../../src/campaign/worker/work.ts";
 import project from "../../../deno.json" with { type: "json" };
+import type { Endpoint } from "../../../src/core/address.ts";
 import type { ServerRecord } from "../../../src/core/record.ts";
 import { openSocket } from "../../../src/net/deno/udp_socket.ts";
 import type { Network } from "../../../src/net/network.ts";
@@ -90,8 +91,11 @@ export async function submit(
   return specDigest(formatSpec(campaign.spec));
 }
 
-/** The network of this machine, whose UDP sockets report what they send. */
-export function testNetwork(onSend: (datagrams: number) => void = () => {}): Network {
+/** The network of this machine, whose UDP sockets report what they send. Some targets may be blocked. */
+export function testNetwork(
+  onSend: (datagrams: number, to: Endpoint) => void = () => {},
+  isBlocked: (to: Endpoint) => boolean = () => false,
+): Network {
   const usual = systemNetwork({ note() {}, report() {}, allProtocols: PROTOCOLS });
   return {
     ...usual,
@@ -99,8 +103,9 @@ export function testNetwork(onSend: (datagrams: number) => void = () => {}): Net
       const socket = openSocket(local, undefined, gate);
       const { send } = socket;
       socket.send = async function (datagram, to) {
-        const sent = await send.call(this, datagram, to);
-        if (sent) onSend(1);
+        // A firewall on the path drops what the machine has sent.
+        const sent = isBlocked(to) || await send.call(this, datagram, to);
+        if (sent) onSend(1, to);
         return sent;
       };
       return socket;

@@ -1,6 +1,6 @@
 /** Covers src/cli/commands/scans.ts, src/app/scan/scan_heartbeat.ts and src/store/scans/. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { scanLines } from "../../../src/cli/commands/scans.ts";
+import { scanLines, viewLines } from "../../../src/cli/commands/scans.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
 import type { StoredScan } from "../../../src/store/scans/scan_list.ts";
@@ -44,6 +44,31 @@ Deno.test("a running scan is shown with its share, its ETA and its ranges, and a
   const [, campaign, shard] = scanLines(named, 5000, Infinity);
   assertStringIncludes(campaign, " campaign lab: 10.0.0.0-10.0.0.255, ");
   assertStringIncludes(shard, " shard 2/4: 10.0.0.0-10.0.0.255, ");
+});
+
+Deno.test("views are shown by vantage, and by the networks that some of them did not see", () => {
+  const scan = { ...SCAN, campaign: "lab\u001b[2J", state: "finished" };
+  const vantages = [
+    { vantage: "berlin", seen: 1200, only: 7, unseen: 3 },
+    { vantage: "oslo", seen: 1196, only: 3, unseen: 7 },
+  ];
+  const shown = (networks: Parameters<typeof viewLines>[1]["networks"]) =>
+    viewLines(scan, { vantages, networks }, Infinity).map((line) => line.replace(/ +/g, " "));
+  const lines = [
+    "campaign lab␛[2J, scan x of 1970-01-01 00:00:00 UTC, finished",
+    "VANTAGE SEEN ONLY IT SAW UNSEEN",
+    "berlin 1,200 7 3",
+    "oslo 1,196 3 7",
+  ];
+  const network = { ...vantages[1], network: "10.1.0.0/16" };
+  assertEquals(shown([network]), [
+    ...lines,
+    "NETWORK VANTAGE SEEN ONLY IT SAW UNSEEN",
+    "10.1.0.0/16 oslo 1,196 3 7",
+    "",
+  ]);
+  assertEquals(shown([]), [...lines, "no network has servers that some vantages did not see", ""]);
+  assertEquals(shown(Array(22).fill(network)).slice(-2), ["and 2 more; --json prints all", ""]);
 });
 
 longTest(

@@ -19,6 +19,10 @@ import {
 
 /** Maximum number of parts of a campaign. */
 export const MAX_PARTS = 4096;
+/** Maximum number of views of each part. */
+export const MAX_VIEWS = 16;
+/** The vantage of workers without `--vantage`. */
+export const DEFAULT_VANTAGE = "default";
 /** Maximum number of parts that one worker scans at the same time. */
 export const MAX_SLOTS = 64;
 /** Number of parts that a worker scans at the same time without `--slots`. */
@@ -78,6 +82,22 @@ export const CAMPAIGN = {
       default: "8",
       help:
         "maximum number of parts scanned at the same time; each gets the rate divided by this number",
+    },
+    {
+      name: "views",
+      commands: ["campaign submit"],
+      takes: wholeNumberType(1, MAX_VIEWS),
+      default: "1",
+      help:
+        "scan each part this many times, one after the other, by workers of different --vantage; " +
+        "a server is missed if no view found it",
+    },
+    {
+      name: "vantage",
+      commands: ["campaign work"],
+      takes: NAME,
+      default: DEFAULT_VANTAGE,
+      help: "where this worker scans from: campaigns with --views scan each part once per vantage",
     },
     {
       name: "replicas",

@@ -303,6 +303,12 @@ export const OUTPUT = {
     },
     { name: "json", commands: ["scans"], help: "print one JSON object per scan" },
     {
+      name: "views",
+      commands: ["scans"],
+      help: "print what each vantage saw in campaigns with several views of each part, " +
+        "and the networks that some of them did not see",
+    },
+    {
       name: "json",
       commands: ["scan"],
       forPrograms: false,

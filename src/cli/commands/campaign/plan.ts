@@ -33,7 +33,7 @@ import { limitsOf, passesOf, targetCounts } from "../scan/plan_json.ts";
 
 export function campaignPlanLines(campaign: PreparedCampaign): string[] {
   const { named, selection, plan, limits, networks, spec } = campaign;
-  const { name, parts, maxRunning } = spec;
+  const { name, parts, maxRunning, views } = spec;
   const { order: { seed } } = selection;
   const { datagrams, connections, seconds } = partOf(campaign);
   const rows: readonly PlanRow[] = [
@@ -49,6 +49,7 @@ export function campaignPlanLines(campaign: PreparedCampaign): string[] {
       `${withCommas(parts)} of ${countOf(networks, "network")} (/24, IPv6: /48), at most ` +
       `${withCommas(maxRunning)} at the same time`,
     ],
+    ["views", viewsText(views)],
     [
       "a part",
       `the first: at most ${countOf(datagrams, "datagram")} and ` +
@@ -70,7 +71,7 @@ export function campaignPlanLines(campaign: PreparedCampaign): string[] {
 /** The plan of a campaign as one line of JSON. */
 export function campaignPlanJson(campaign: PreparedCampaign): string {
   const { named, selection, plan, limits, networks, spec } = campaign;
-  const { name, parts, maxRunning } = spec;
+  const { name, parts, maxRunning, views } = spec;
   const { udp, tcp } = maxSent(plan);
   const { datagrams, connections, seconds } = partOf(campaign);
   return resultLine("campaign submit --dry-run", {
@@ -84,6 +85,7 @@ export function campaignPlanJson(campaign: PreparedCampaign): string {
     parts,
     networks,
     max_running: maxRunning,
+    views: views ?? 1,
     first_part: { probes: datagrams, tcp_probes: connections, duration_s: seconds },
     passes: passesOf(plan),
     probes: udp,
@@ -101,11 +103,17 @@ function partOf({ firstPart, limits }: PreparedCampaign) {
   return { datagrams: udp, connections: tcp, seconds: minSeconds(firstPart, limits) };
 }
 
-/** The least duration, seconds: for all packets, and for the parts that follow each other. */
+/** The least duration, seconds: for all packets, and for the parts and views that follow each other. */
 function secondsOf(campaign: PreparedCampaign): number {
-  const { plan, limits, spec: { parts, maxRunning } } = campaign;
+  const { plan, limits, spec: { parts, maxRunning, views = 1 } } = campaign;
   const turns = Math.ceil(parts / maxRunning);
-  return Math.max(minSeconds(plan, limits), turns * partOf(campaign).seconds);
+  return views * Math.max(minSeconds(plan, limits), turns * partOf(campaign).seconds);
+}
+
+function viewsText(views: number | undefined): string | undefined {
+  return views === undefined
+    ? undefined
+    : `${views} of each part, one after the other; the probes below are those of one view`;
 }
 
 function workersText(maxRunning: number): string {

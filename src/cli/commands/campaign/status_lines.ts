@@ -4,6 +4,7 @@
  * @module
  */
 import { type PrintedColumn, tableLines } from "../../../app/outputs/mod.ts";
+import { DEFAULT_VANTAGE } from "../../../app/options/mod.ts";
 import {
   type CampaignStatus,
   type CollectorStatus,
@@ -84,11 +85,29 @@ function campaignLines(campaign: CampaignStatus, now: number): string[] {
     progressText(campaign, now),
     partsText(campaign),
     packetsText(campaign),
+    ...viewLines(campaign),
     ...lostLines(campaign, now),
     ...failedLines(campaign),
     ...campaign.poisoned.map(({ part, tries, why = "no reason is known" }) =>
       `part ${part} is poisoned after ${countOf(tries, "try", "tries")}: ${why}`
     ),
+  ];
+}
+
+/** The views of a campaign, and whether parts wait for a worker of another vantage. */
+function viewLines({ views, state, parts }: CampaignStatus): string[] {
+  if (views === undefined) return [];
+  const { each, done, vantages, waiting } = views;
+  const all = each * Object.values(parts).reduce((sum, count) => sum + count, 0);
+  const from = vantages.length === 0 ? "" : ` from ${vantages.join(", ")}`;
+  const lines = [
+    `views: ${withCommas(done)} of ${withCommas(all)} done, ${each} of each part${from}`,
+  ];
+  if (waiting === 0 || state !== "running") return lines;
+  const what = waiting === 1 ? "part waits" : "parts wait";
+  return [
+    ...lines,
+    `${withCommas(waiting)} ${what} for another vantage: run campaign work --vantage NAME there`,
   ];
 }
 
@@ -136,14 +155,29 @@ function workerLines(
     ...worker,
     held: held.filter((part) => part.worker === worker.id),
   }));
-  return rows.length === 0
-    ? ["no workers"]
-    : tableLines(workerColumns(now, campaigns.length > 1), rows, space, GAP);
+  return rows.length === 0 ? ["no workers"] : tableLines(
+    workerColumns(now, campaigns.length > 1, workers.some(({ vantage }) => vantage !== undefined)),
+    rows,
+    space,
+    GAP,
+  );
 }
 
-function workerColumns(now: number, isMixed: boolean): readonly PrintedColumn<WorkerRow>[] {
+function workerColumns(
+  now: number,
+  isMixed: boolean,
+  hasVantages: boolean,
+): readonly PrintedColumn<WorkerRow>[] {
   return [
     { title: "WORKER", width: 24, rank: 0, text: ({ id }) => id },
+    ...hasVantages
+      ? [{
+        title: "VANTAGE",
+        width: 12,
+        rank: 1,
+        text: (one: WorkerRow) => one.vantage ?? DEFAULT_VANTAGE,
+      }]
+      : [],
     { title: "SLOTS", width: 5, rank: 2, text: ({ held, slots }) => `${held.length}/${slots}` },
     { title: "ENGINE", width: 8, rank: 3, text: ({ engine }) => engine ?? "" },
     { title: "RATE", width: 10, rank: 1, text: ({ held }) => `${withCommas(rateOf(held))}/s` },
@@ -201,7 +235,7 @@ export function campaignJson(
   { workers, results: { messages, bytes, limit, isFull }, collectors }: SystemStatus,
   { name, state, submittedAt, parts, ...campaign }: CampaignStatus,
 ): string {
-  const { sent, replies, found, share, rate, budget, endsAt, held, lost, failed, poisoned } =
+  const { sent, replies, found, share, rate, budget, endsAt, held, lost, failed, poisoned, views } =
     campaign;
   const ids = new Set(held.map(({ worker }) => worker));
   return resultLine("campaign status", {
@@ -220,8 +254,12 @@ export function campaignJson(
     lost_parts: lost.map(partJson),
     failed_parts: failed.map(partJson),
     poisoned_parts: poisoned.map(partJson),
-    workers: workers.filter(({ id }) => ids.has(id)).map(({ id, slots, engine, program, at }) => ({
+    views: views ?? null,
+    workers: workers.filter(({ id }) => ids.has(id)).map((
+      { id, vantage, slots, engine, program, at },
+    ) => ({
       id,
+      vantage: vantage ?? DEFAULT_VANTAGE,
       slots,
       engine: engine ?? null,
       program,

@@ -79,6 +79,29 @@ Deno.test("what is missing is said: campaigns, workers, collectors, a usable spe
   assert(broken.includes("240/s; its specification cannot be used"), broken);
 });
 
+Deno.test("parts that wait for another vantage have a line, while the campaign runs", () => {
+  const [one, two] = [1, 2].map((waiting) => (
+    { each: 2, done: 50, vantages: ["berlin", "os\u001blo"], waiting }
+  ));
+  const workers = [{ ...STATUS.workers[0], vantage: "berlin" }, STATUS.workers[1]];
+  const lines = (more: Partial<CampaignStatus>) =>
+    statusLines(
+      { ...STATUS, workers, campaigns: [{ ...CAMPAIGN, poisoned: [], ...more }] },
+      Infinity,
+    );
+  const views = "views: 50 of 128 done, 2 of each part from berlin, os␛lo";
+  const next = "for another vantage: run campaign work --vantage NAME there";
+  assertEquals(lines({ views: one }).slice(3, 6), [views, `1 part waits ${next}`, ""]);
+  assertEquals(lines({ views: two })[4], `2 parts wait ${next}`);
+  assertEquals(lines({ views: two, state: "paused" }).slice(3, 5), [views, ""]);
+  const [head, first, second] = lines({}).slice(4).map((line) => line.replace(/ +/g, " "));
+  assertEquals(head, "WORKER VANTAGE SLOTS ENGINE RATE UPDATED PARTS");
+  assertEquals([first.split(" ")[1], second.split(" ")[1]], ["berlin", "default"]);
+  const json = JSON.parse(campaignJson(STATUS, { ...CAMPAIGN, views: one }));
+  assertEquals(json.views, one);
+  assertEquals(JSON.parse(campaignJson(STATUS, CAMPAIGN)).views, null);
+});
+
 Deno.test("lost and failed parts have a line per worker, and a line with the last reason", () => {
   const lost = [{ ...PART, at: -83_000 }, { ...PART, part: 4, at: -90_000 }];
   const failed = [

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { InputError } from "../../../src/core/errors.ts";
 import { ATTACHMENTS } from "../../../src/core/record.ts";
 import { removeCampaign } from "../../../src/campaign/change/change_campaign.ts";
-import { RESULTS } from "../../../src/campaign/names.ts";
+import { RESULTS, resultSubject } from "../../../src/campaign/names.ts";
 import { beganAt } from "../../../src/scan/setup/scan_id.ts";
 import { copyDatabase } from "../../../src/store/copy/copy_database.ts";
 import { openSqlite } from "../../../src/store/database/sqlite.ts";
@@ -97,6 +97,7 @@ collectorTest(
     await lab.publish(3, "rows", line);
     await lab.rows(1, [good], "other");
     await lab.broker.js.publish("bs.results.nonsense", "x");
+    await lab.broker.js.publish(resultSubject(NAME, 1, "rows", "berlin"), line);
     const collector = lab.collector({ once: true });
     await collector.ended;
     const expected = [
@@ -106,6 +107,7 @@ collectorTest(
       ...["coverage is missing", "it is not JSON"],
       ...["a row is no JSON object, or nested too deeply", "it has more than 200 levels"],
       ...["there is no such part", "there is no such campaign", "subject"],
+      `the subject "bs.results.lab.1.rows.berlin" names a vantage`,
     ];
     const lines = collector.lines.slice(1);
     assertEquals(lines.length, expected.length, lines.join("\n"));

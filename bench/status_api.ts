@@ -111,6 +111,7 @@ for (let isCounted = false; !isCounted;) {
   const response = await fetch(`http://127.0.0.1:${port}/api/facets`);
   isCounted = response.status === 200;
   await response.body?.cancel();
+  if (!isCounted) await new Promise((done) => setTimeout(done, 200));
 }
 const before = memoryOf(serving.pid);
 const runs = await inTurns(Object.keys(ROUTES), rounds, async (name) => {

@@ -15,7 +15,7 @@ import {
   type ServiceRecord,
   unusableServices,
 } from "../../targets/srv.ts";
-import { firstLines, MistakenName } from "./name_lookup.ts";
+import { firstLines, MistakenName, UnansweredName } from "./name_lookup.ts";
 
 /**
  * The addresses of a name, of both families.
@@ -40,7 +40,8 @@ export async function resolveName(
     const why = FAULTS[code ?? ""] ?? message;
     const hint = protocolHint(name, allProtocols);
     const text = `Cannot find host "${name}": ${why}${hint}`;
-    throw hint === "" ? new InputError(text) : new MistakenName(text);
+    if (hint !== "") throw new MistakenName(text);
+    throw code === SILENT ? new UnansweredName(text) : new InputError(text);
   }
   throw new InputError(`Cannot find host "${name}": all its addresses have zones`);
 }
@@ -52,12 +53,14 @@ export function protocolHint(name: string, allProtocols: readonly Protocol[]): s
   return `; separate protocols with commas, for example --protocol ${names.slice(0, 2)}`;
 }
 
+/** The code of a lookup to which no name server replied. */
+const SILENT = "EAI_AGAIN";
 const NO_REPLY = "the name server does not reply";
 
 const FAULTS: Readonly<Record<string, string>> = {
   EPERM: "name lookup is not permitted; add --allow-net to deno run or deno install",
   ENOTFOUND: "the name does not exist",
-  EAI_AGAIN: NO_REPLY,
+  [SILENT]: NO_REPLY,
 };
 
 /**

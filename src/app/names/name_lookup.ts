@@ -78,6 +78,9 @@ export function noteRefused(
 /** The error for a name that has neither an address nor an SRV record. */
 export class MissingName extends InputError {}
 
+/** The error for a name whose lookup had no reply: it may exist. */
+export class UnansweredName extends MissingName {}
+
 /** The error for a missing name that was probably not meant as one: the lookups of other names do not matter. */
 export class MistakenName extends InputError {}
 
@@ -172,6 +175,7 @@ export async function lookUpName(name: string, lookups: Lookups): Promise<FoundN
 }
 
 function missing(reason: unknown): unknown {
+  if (reason instanceof MissingName) return reason;
   const isMissing = reason instanceof InputError && !(reason instanceof MistakenName);
   return isMissing ? new MissingName(reason.message) : reason;
 }

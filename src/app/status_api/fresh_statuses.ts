@@ -5,7 +5,7 @@
  */
 import type { Address, Endpoint } from "../../core/address.ts";
 import type { RecordWithAttachments } from "../../core/record.ts";
-import { type Clock, sleep } from "../../net/clock.ts";
+import { type Clock, sleep, waitAtMost } from "../../net/clock.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Service } from "../../targets/srv.ts";
 import {
@@ -53,6 +53,10 @@ export const SHARED_MS = { online: 30_000, offline: 60_000, unresolved: 300_000 
 const MAX_STATUSES = 1024;
 /** How long a client waits at most, milliseconds. */
 const MAX_WAIT_MS = 9500;
+/** How much longer it waits for a lookup that does not end, milliseconds. */
+const MARGIN_MS = 250;
+/** After how many seconds it may try again then. */
+const LATER_S = 5;
 
 export interface FreshStatusesOptions {
   readonly engine: Pick<ProbeEngine, "probe">;
@@ -144,23 +148,40 @@ export class FreshStatuses {
   }
 
   async #find(request: FreshRequest): Promise<Found> {
-    const { engine, protocolsOf } = this.options;
-    const { target, edition } = request;
+    const { clock } = this.options;
+    const began = clock.now();
     try {
-      const result = await engine.probe({ target, protocols: protocolsOf(edition) }, MAX_WAIT_MS);
+      const result = await this.#probed(request);
       if (result.endpoint === undefined) return this.#nowhere(request);
       const record = result.replied?.record;
       if (record === undefined) await this.#untilOffline(result);
       return this.#found(record, result.endpoint, record === undefined ? "offline" : "online");
     } catch (error) {
-      if (error instanceof ForbiddenTarget) return this.#nowhere(request);
+      if (error instanceof ForbiddenTarget) {
+        // An exclusion or opt-out of an address takes as long as a silent server.
+        if ("address" in request.target) {
+          await this.#untilOffline({ tookMs: clock.now() - began });
+        }
+        return this.#nowhere(request);
+      }
       if (error instanceof ProbeRefused) throw new StatusLimit(error.retryAfterS);
       throw error;
     }
   }
 
+  /** Probes the server of a request. A lookup of its name may take longer than a client waits. */
+  async #probed({ target, edition }: FreshRequest): Promise<ProbeResult> {
+    const { engine, protocolsOf, clock } = this.options;
+    let result: ProbeResult | undefined;
+    const probing = engine.probe({ target, protocols: protocolsOf(edition) }, MAX_WAIT_MS);
+    probing.catch(() => {}); // after the wait, an error has no reader
+    await waitAtMost(clock, MAX_WAIT_MS + MARGIN_MS, probing.then((one) => void (result = one)));
+    if (result === undefined) throw new StatusLimit(LATER_S);
+    return result;
+  }
+
   /** Waits until a silent server would count as offline too. */
-  async #untilOffline({ tookMs }: ProbeResult): Promise<void> {
+  async #untilOffline({ tookMs }: Pick<ProbeResult, "tookMs">): Promise<void> {
     const { offlineMs = 0, clock } = this.options;
     if (tookMs < offlineMs) await sleep(clock, offlineMs - tookMs);
   }

@@ -5,6 +5,8 @@
  * @module
  */
 import { nodeUrl } from "../../core/node_modules.ts";
+import { InputError } from "../../core/errors.ts";
+import { AddressSet } from "../../targets/ranges.ts";
 import { isLocalName, refusedFromName } from "../../targets/shipped_lists.ts";
 import {
   ForbiddenTarget,
@@ -23,22 +25,34 @@ const MAX_NAME = 253;
 /** Names whose last label is a number, which the system's resolver may read as an IPv4 address. */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/;
 
-/** Permits the targets of a list. Ports of other services are permitted only if the list names them. */
+/** Permits the targets of a list. A port of another service is permitted only if the list names it for the target. */
 export class ListedTargets extends ProbeTargets {
-  readonly #ports: ReadonlySet<number | undefined>;
+  /** The targets of the list whose ports belong to other services. */
+  readonly #low: readonly {
+    readonly port: number;
+    readonly has: (target: ProbeTarget) => boolean;
+  }[];
 
   constructor(
     allowed: readonly Target[],
     options: Pick<ProbeTargetsOptions, "lookups" | "allowPrivate">,
   ) {
     super({ ...options, servers: [], allowed });
-    this.#ports = new Set(allowed.map(({ port }) => port));
+    this.#low = allowed.flatMap((one) => {
+      const { port } = one;
+      if (port === undefined || portReason(port) === undefined) return [];
+      if ("name" in one) {
+        return [{ port, has: (target) => "name" in target && target.name === one.name }];
+      }
+      const range = new AddressSet([one.range]);
+      return [{ port, has: (target) => "address" in target && range.has(target.address) }];
+    });
   }
 
   /** @throws ForbiddenTarget when a target may not be probed. */
   override require(target: ProbeTarget, text: string): void {
     super.require(target, text);
-    this.#requirePort(target.port, text);
+    this.#requirePort(target, target.port, text);
   }
 
   /** Finds the endpoint of a name, and checks the port, which an SRV record may have replaced. */
@@ -47,12 +61,13 @@ export class ListedTargets extends ProbeTargets {
     families: readonly (4 | 6)[],
   ): Promise<ProbedEndpoint> {
     const endpoint = await super.resolve(target, families);
-    this.#requirePort(endpoint.port, target.name);
+    this.#requirePort(target, endpoint.port, target.name);
     return endpoint;
   }
 
-  #requirePort(port: number, text: string): void {
-    const reason = this.#ports.has(port) ? undefined : portReason(port);
+  #requirePort(target: ProbeTarget, port: number, text: string): void {
+    const isListed = this.#low.some((one) => one.port === port && one.has(target));
+    const reason = isListed ? undefined : portReason(port);
     if (reason !== undefined) throw new ForbiddenTarget(`Cannot probe "${text}": ${reason}`);
   }
 }
@@ -106,7 +121,17 @@ function nameReason(name: string): string | undefined {
   return ENDS_IN_NUMBER.test(ascii) ? "it is a number" : undefined;
 }
 
-/** Lookups of absolute names: the resolver appends no search domains of the user's own network. */
+/**
+ * Lookups of absolute names: the resolver appends no search domains of the user's own network. Local names,
+ * to which an SRV record may lead, are not looked up.
+ */
 function absolute({ resolve, findService }: Pick<Lookups, "resolve" | "findService">) {
-  return { resolve: (name: string) => resolve(`${name}.`), findService };
+  return {
+    resolve: async (name: string) => {
+      const reason = nameReason(name);
+      if (reason !== undefined) throw new InputError(`Cannot look up "${name}": ${reason}`);
+      return await resolve(`${name}.`);
+    },
+    findService,
+  };
 }

@@ -47,6 +47,18 @@ Deno.test("servers of the list are probed, in the edition of the route; others a
     assertEquals(shown(await get("45.33.32.1:25566")), "offline");
   }, { prepare }));
 
+Deno.test("a low port is permitted only for the target with which the list names it", () => {
+  const list = "45.33.32.1:25,45.33.32.2,play.example.org,mc.example.net:26";
+  return withStatuses(settingsOf(list), async ({ get, sent }) => {
+    assertEquals(shown(await get("45.33.32.1:25")), "offline");
+    assertEquals(sent(), ["45.33.32.1:25"]);
+    for (const text of ["45.33.32.2:25", "play.example.org:25", "play.example.org:26"]) {
+      assertEquals(shown(await get(text)), "database", text);
+    }
+    assertEquals(sent(), ["45.33.32.1:25"]);
+  }, { prepare });
+});
+
 Deno.test("an SRV record is followed once, for the usual port of a Java server only", () =>
   withStatuses(
     settingsOf("play.example.org,twice.example.org"),

@@ -6,6 +6,7 @@ import {
 } from "../../../src/app/status_api/open_fresh_statuses.ts";
 import type { FreshStatus } from "../../../src/app/status_api/fresh_statuses.ts";
 import { type Address, formatEndpoint, parseAddress } from "../../../src/core/address.ts";
+import { UnansweredName } from "../../../src/app/names/mod.ts";
 import { PROTOCOLS } from "../../../src/protocols/list.ts";
 import { parseTargets } from "../../../src/targets/parse.ts";
 import { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
@@ -19,6 +20,9 @@ export function settingsOf(list: string, more: Partial<FreshSettings> = {}): Fre
     : list.split(",").flatMap((word) => parseTargets(word));
   return { targets, hasNames: false, allowPrivate: false, excluded: [], ...more };
 }
+
+/** A name to whose lookup no name server replies. */
+export const SILENT = "silent.example.org";
 
 /** A client of fresh statuses, while their clock runs. */
 export interface StatusClient {
@@ -50,6 +54,7 @@ export async function withStatuses(
   const lookups: string[] = [];
   const resolve = (name: string) => {
     lookups.push(name);
+    if (name === `${SILENT}.`) return Promise.reject(new UnansweredName("no reply"));
     return network.resolve(name.replace(/\.$/, ""));
   };
   const findService = (name: string) => {

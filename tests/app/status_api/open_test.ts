@@ -9,7 +9,7 @@ import { parseAddress } from "../../../src/core/address.ts";
 import { rangeOfOne } from "../../../src/targets/ranges.ts";
 import type { SimulatedNetwork } from "../../../src/testing/simulated_network.ts";
 import { LEADS_ASTRAY, NOT_LOOKED_UP, PUBLIC, SERVICES } from "./hostile_targets.ts";
-import { settingsOf, shown, type StatusClient, withStatuses } from "./bench.ts";
+import { settingsOf, shown, SILENT, type StatusClient, withStatuses } from "./bench.ts";
 
 const JAVA = { software: "vanilla", status: { name: "Lobby", players_online: 3, players_max: 20 } };
 function prepare(network: SimulatedNetwork): void {
@@ -115,8 +115,26 @@ Deno.test("a server that refuses, one that is silent and one that must not be pr
     const silent = await timed("45.33.33.51");
     assertEquals(refused, silent);
     assertEquals(refused, [OFFLINE_MS, 60_000]);
-    assertEquals(await timed("45.33.32.66"), [0, 60_000]); // excluded: nothing is waited for
+    assertEquals(await timed("45.33.32.66"), silent); // excluded
     assertEquals(await timed("10.0.0.1"), [0, 60_000]);
+  }, { prepare }));
+
+Deno.test("an SRV record leads to no local name, not even for a lookup", () =>
+  withStatuses(settingsOf("public"), async ({ get, sent, lookups, network }) => {
+    for (const [i, host] of ["printer.local", "localhost", "router", "1.2.3.4.5"].entries()) {
+      network.addName(`s${i}.example.org`, [], { host, port: 25570 });
+      network.addName(host, [PUBLIC]);
+      assertEquals(shown(await get(`s${i}.example.org`)), "nowhere", host);
+    }
+    assertEquals(lookups.filter((name) => !name.includes("example.org")), []);
+    assertEquals(sent(), []);
+  }, { prepare }));
+
+Deno.test("a lookup that no name server answers is a limit, and is not remembered", () =>
+  withStatuses(settingsOf("public"), async ({ get, size }) => {
+    const error = await get(SILENT).then(() => undefined, (error) => error);
+    assert(error instanceof StatusLimit, String(error));
+    assertEquals([error.retryAfterS, size()], [5, 0]);
   }, { prepare }));
 
 /** How many of some requests are granted; the others get the time of `Retry-After`. */

@@ -8,6 +8,7 @@ import { type Endpoint, endpointKey } from "../../../core/address.ts";
 import { InputError } from "../../../core/errors.ts";
 import type { RecordWithAttachments, ServerRecord } from "../../../core/record.ts";
 import type { Protocol } from "../../../protocols/protocol.ts";
+import { UnansweredName } from "../../names/mod.ts";
 import { requestText } from "../../../targets/srv.ts";
 import { type Poller, type PollingSetup, WatchedServer } from "../../../watch/mod.ts";
 import type { PollingSockets } from "../../engines/watch_sockets.ts";
@@ -150,6 +151,7 @@ export class ProbeEngine {
     try {
       return await targets.resolve(target, families);
     } catch (error) {
+      if (error instanceof UnansweredName) throw new ProbeRefused(503, error.message, LATER_S);
       if (error instanceof ForbiddenTarget || !(error instanceof InputError)) throw error;
       return undefined;
     } finally {

@@ -111,6 +111,7 @@ export class ProbeTargets {
     if (refused !== undefined) throw new ForbiddenTarget(refused[0]);
     const { addresses, service } = found ?? { addresses: own };
     const address = addresses.find((one) => families.includes(family(one))) ?? addresses[0];
+    if (address === undefined) throw new InputError(`Cannot find host "${name}": no address`);
     const endpoint = this.requireFamily({ address, port: service?.port ?? port }, families);
     return { ...endpoint, service };
   }

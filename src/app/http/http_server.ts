@@ -76,8 +76,8 @@ interface Open {
   since: number;
   /** Ends the stream that is sent on the connection. */
   readonly ended: AbortController;
-  /** Whether a stream is sent: new connections do not replace this one. */
-  streams: boolean;
+  /** Whether a request is answered, or a stream is sent: new connections do not replace this one. */
+  isBusy: boolean;
 }
 
 /** An HTTP server that runs until it is disposed. */
@@ -126,7 +126,7 @@ export class HttpServer implements AsyncDisposable {
     const now = this.options.clock.now();
     const isFull = this.#open.size >= (this.options.maxConnections ?? MAX_CONNECTIONS);
     if (isFull && !this.#closeIdlest(OLD_MS)) return conn.close();
-    const open = { since: now, ended: new AbortController(), streams: false };
+    const open = { since: now, ended: new AbortController(), isBusy: false };
     this.#open.set(conn, open);
     conn.setNoDelay(); // chunks of a stream are not held back
     const serving = this.#serve(conn, open).finally(() => {
@@ -136,9 +136,12 @@ export class HttpServer implements AsyncDisposable {
     this.#serving.add(serving);
   }
 
-  /** Closes the connection that is idle the longest. Whether one has been idle for `ms` milliseconds. */
+  /**
+   * Closes the connection that is idle the longest. Whether one has been idle for `ms` milliseconds. A
+   * request that has not arrived whole leaves its connection idle: it costs the client nothing.
+   */
   #closeIdlest(ms: number): boolean {
-    const idle = [...this.#open].find(([, { streams }]) => !streams);
+    const idle = [...this.#open].find(([, { isBusy }]) => !isBusy);
     if (idle === undefined || this.options.clock.now() - idle[1].since < ms) return false;
     this.#close(idle[0]);
     return true;
@@ -154,7 +157,7 @@ export class HttpServer implements AsyncDisposable {
   }
 
   async #serve(conn: Deno.TcpConn, open: Open): Promise<void> {
-    const { clock, limits = LIMITS, idleMs } = this.options;
+    const { limits = LIMITS, idleMs } = this.options;
     const reader = new RequestReader(conn, limits);
     let wait = REQUEST_MS;
     do {
@@ -163,11 +166,17 @@ export class HttpServer implements AsyncDisposable {
       if (request === "closed" || open.ended.signal.aborted) return;
       if (!await this.#reply(conn, open, request)) break;
       wait = idleMs ?? 0;
-      open.since = clock.now();
-      if (this.#open.delete(conn)) this.#open.set(conn, open);
+      this.#beIdle(conn, open);
     } while (this.#open.has(conn));
     await this.#within(LINGER_MS, conn.closeWrite());
     await this.#within(LINGER_MS, drain(conn, limits.maxHead));
+  }
+
+  /** Notes that a connection is idle from now on. */
+  #beIdle(conn: Deno.TcpConn, open: Open): void {
+    open.isBusy = false;
+    open.since = this.options.clock.now();
+    if (this.#open.delete(conn)) this.#open.set(conn, open);
   }
 
   /** Sends the response to a request. Whether the connection serves a further one. */
@@ -179,11 +188,13 @@ export class HttpServer implements AsyncDisposable {
     const [local, peer] = [conn.localAddr, conn.remoteAddr].map((one) =>
       (one as Deno.NetAddr).hostname
     );
+    open.isBusy = true;
     const response = typeof request === "number"
       ? lineResponse(request)
       : this.#isFor(request)
       ? await this.options.respond(request, local, peer)
       : lineResponse(421, "this server is on loopback: request localhost or a loopback address");
+    this.#beIdle(conn, open); // a client may read slowly: that does not keep others out
     try {
       return await this.#send(conn, open, request, response);
     } finally {
@@ -220,7 +231,7 @@ export class HttpServer implements AsyncDisposable {
     { stream }: StreamedResponse,
     isChunked: boolean,
   ): Promise<void> {
-    open.streams = true;
+    open.isBusy = true;
     // The client sends nothing more: the end of its bytes is the end of the connection.
     void drain(conn, LIMITS.maxHead).catch(() => {}).then(() => this.#close(conn));
     const { signal } = open.ended;

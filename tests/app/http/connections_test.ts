@@ -8,7 +8,7 @@ import { systemClock } from "../../../src/net/clock.ts";
 const bytes = (text: string) => new TextEncoder().encode(text);
 const LIMITS = { maxHead: 8192, maxBody: 100 };
 
-type Respond = (request: HttpRequest) => HttpResponse;
+type Respond = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
 
 function serve(respond: Respond, options: Partial<HttpServerOptions> = {}) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -249,4 +249,35 @@ Deno.test("at the maximum, a new connection replaces an idle one, and not one wi
   assertStringIncludes(await next.read(" .\n"), "/b");
   assertEquals(await idle.read(), "");
   assertEquals(server.connections, 2);
+});
+
+Deno.test("idle connections do not cut a request in progress; if all are busy, a new one is refused", async () => {
+  let [now, running] = [0, 0];
+  const probed = Promise.withResolvers<void>();
+  const { server, connect } = serve(async (request) => {
+    if (request.path === "/probe") {
+      running++;
+      await probed.promise;
+    }
+    return page(request);
+  }, { maxConnections: 3, clock: { ...systemClock, now: () => now } });
+  await using _server = server;
+  await using stack = new AsyncDisposableStack();
+  const opened = async (path: string) => {
+    now += 2000;
+    const one = stack.use(await client(connect));
+    await one.send(get(path));
+    return one;
+  };
+  const probing = [await opened("/probe")];
+  for (let idle = 0; idle < 5; idle++) {
+    assertStringIncludes(await (await opened("/a")).read(" .\n"), "/a");
+  }
+  probing.push(await opened("/probe"), await opened("/probe"));
+  while (running < 3) await systemClock.pollSockets();
+  assertEquals(await (await opened("/a")).read(), "");
+  assertEquals(server.connections, 3);
+  probed.resolve();
+  for (const one of probing) assertStringIncludes(await one.read(" .\n"), "/probe");
+  assertStringIncludes(await (await opened("/a")).read(" .\n"), "/a");
 });

@@ -119,7 +119,7 @@ function rowsOf(batch: readonly ServerRecord[], first: number): Record<Table, Va
     rows.events.push([event, at, id, 1, "online", '{"offline_ms":null}']);
     rows.replied.push([record.scan_id === scanId(1) ? 1 : 2, id]);
     const scan = record.scan_id === scanId(1) ? 1 : 2;
-    rows.seen.push(observationValues({ server: id, at, scan }, { values, latencyMs }));
+    rows.seen.push(observationValues({ server: id, at, scan }, 0, { values, latencyMs }));
   }
   return rows;
 }

@@ -80,7 +80,9 @@ async function poll(database: Database, round: number, players: number): Promise
       };
     });
     const isObserved = round === 0 || players > 0;
-    const observations = isObserved ? polled.map((one) => ({ ...one, scanId: WATCH })) : [];
+    const observations = isObserved
+      ? polled.map((one) => ({ ...one, polls: 1, scanId: WATCH }))
+      : [];
     const none = { writableSince: 0, optOuts: [], dropped: [], watcherEvents: [] };
     const polls = { scanId: WATCH, servers: polled, observations, ...none };
     await writePolls(database, polls, {

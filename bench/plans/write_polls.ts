@@ -47,7 +47,7 @@ for (let from = 0;; from = (from + BATCH) % servers.length) {
     return { identity, at, subject, record, outage: undefined, candidates: [] };
   });
   const observations = polled.filter((_, i) => i % 10 === 0)
-    .map(({ identity, record }) => ({ identity, scanId: WATCH, at, record }));
+    .map(({ identity, record }) => ({ identity, scanId: WATCH, at, polls: 10, record }));
   await writePolls(
     database,
     {

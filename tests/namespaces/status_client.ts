@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console: a program for the terminal
+// deno-lint-ignore-file no-console
 /**
  * The clients of status_modes.sh, and the check of what their requests have sent.
  *

@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console: a program for the terminal
+// deno-lint-ignore-file no-console
 /**
  * The network of status_modes.sh: a name server with the names of hostile clients, and a Java server on each
  * address.

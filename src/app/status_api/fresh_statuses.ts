@@ -8,6 +8,7 @@ import type { RecordWithAttachments } from "../../core/record.ts";
 import { type Clock, sleep, waitAtMost } from "../../net/clock.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import type { Service } from "../../targets/srv.ts";
+import { ClientCounts } from "../metrics/probe/client_counts.ts";
 import {
   type ProbeEngine,
   ProbeRefused,
@@ -15,6 +16,7 @@ import {
   type ProbeResult,
 } from "../metrics/probe/probe_engine.ts";
 import { ForbiddenTarget, type ProbeTargets } from "../metrics/probe/probe_targets.ts";
+import { limitKey } from "./keyed_limit.ts";
 
 /** A server that a client wants the status of. */
 export interface FreshRequest {
@@ -41,8 +43,11 @@ export interface FreshStatus {
 
 /** Too many requests: of a client, to a server, or in all. */
 export class StatusLimit extends Error {
-  /** @param retryAfterS After how many seconds a client may try again. */
-  constructor(readonly retryAfterS: number) {
+  /**
+   * @param retryAfterS After how many seconds a client may try again.
+   * @param databaseAnswers Whether the database answers if it has the server.
+   */
+  constructor(readonly retryAfterS: number, readonly databaseAnswers = false) {
     super("too many requests");
   }
 }
@@ -57,6 +62,12 @@ const MAX_WAIT_MS = 9500;
 const MARGIN_MS = 250;
 /** After how many seconds it may try again then. */
 const LATER_S = 5;
+/** Maximum number of requests of a client that wait for what other requests find: they keep connections open. */
+export const MAX_WAITING = 32;
+/** After how many seconds a client may try again if too many wait. */
+const SOON_S = 1;
+/** How often a request tries to get a status, if limits of other clients end what it waits for. */
+const TRIES = 3;
 
 export interface FreshStatusesOptions {
   readonly engine: Pick<ProbeEngine, "probe">;
@@ -65,16 +76,16 @@ export interface FreshStatusesOptions {
   readonly protocolsOf: (edition: FreshRequest["edition"]) => readonly Protocol[];
   readonly clock: Pick<Clock, "now" | "wall" | "after">;
   /**
-   * Whether the database answers for a target that must not be probed: it is on no list. Otherwise the
-   * server has the status of one that is offline.
+   * Whether the database answers for a target that must not be probed, because it is on no list, and for one
+   * that is not probed because of a limit. Otherwise the first has the status of a server that is offline.
    */
-  readonly hasOthers: boolean;
+  readonly databaseAnswers: boolean;
   /**
    * Grants a request that no remembered status answers.
    *
-   * @throws StatusLimit. Default: all are granted.
+   * @returns 0, or after how many seconds the client may try again. Default: all are granted.
    */
-  readonly grant?: (client: Address) => void;
+  readonly grant?: (client: string) => number;
   /**
    * The time after which a probe without a status ends for the client, milliseconds. It is the same whether
    * the server refuses connections or is silent. Default: as soon as that is known.
@@ -86,6 +97,8 @@ type Found = Omit<FreshStatus, "isShared">;
 
 interface Remembered {
   readonly found: Promise<Found>;
+  /** Whose request has caused it. */
+  readonly client: string;
   /** When another request finds the status anew, milliseconds of the clock. */
   expires: number;
 }
@@ -93,6 +106,8 @@ interface Remembered {
 /** Finds statuses, and shares them. */
 export class FreshStatuses {
   readonly #remembered = new Map<string, Remembered>();
+  /** How many requests of each client wait for what other requests find. */
+  readonly #waiting = new ClientCounts();
 
   constructor(private readonly options: FreshStatusesOptions) {}
 
@@ -107,18 +122,45 @@ export class FreshStatuses {
    * @throws StatusLimit; ProbeRefused as StatusLimit.
    */
   async status(request: FreshRequest): Promise<FreshStatus | undefined> {
-    const { clock, grant, hasOthers } = this.options;
+    const { clock, grant, databaseAnswers } = this.options;
     const key = keyOf(request);
     const mayProbe = this.#mayProbe(request, key);
-    if (!mayProbe && hasOthers) return undefined;
-    const remembered = this.#remembered.get(key);
-    if (remembered !== undefined && clock.now() < remembered.expires) {
-      return { ...await remembered.found, isShared: true };
+    if (!mayProbe && databaseAnswers) return undefined;
+    const client = clientKey(request.client);
+    for (let tries = TRIES; tries > 0; tries--) {
+      const remembered = this.#remembered.get(key);
+      if (remembered === undefined || clock.now() >= remembered.expires) break;
+      const found = await this.#shared(remembered, client, tries === 1);
+      if (found !== undefined) return { ...found, isShared: true };
     }
-    grant?.(request.client);
-    const found = mayProbe ? this.#find(request) : Promise.resolve(this.#nowhere(request));
-    this.#remember(key, found);
+    const waitS = grant?.(client) ?? 0;
+    if (waitS > 0) throw this.#limit(waitS);
+    const found = mayProbe ? this.#find(request, client) : Promise.resolve(this.#nowhere(request));
+    this.#remember(key, found, client);
     return { ...await found, isShared: false };
+  }
+
+  /** What another request finds; `undefined`: limits of its client apply, and not those of this one. */
+  async #shared(
+    { found, client: finder, expires }: Remembered,
+    client: string,
+    isLast: boolean,
+  ): Promise<Found | undefined> {
+    if (expires < Infinity) return await found;
+    if (this.#waiting.of(client) >= MAX_WAITING) throw this.#limit(SOON_S);
+    this.#waiting.add(client, 1);
+    try {
+      return await found;
+    } catch (error) {
+      if (error instanceof StatusLimit && finder !== client && !isLast) return undefined;
+      throw error;
+    } finally {
+      this.#waiting.add(client, -1);
+    }
+  }
+
+  #limit(retryAfterS: number): StatusLimit {
+    return new StatusLimit(retryAfterS, this.options.databaseAnswers);
   }
 
   #mayProbe({ target }: FreshRequest, text: string): boolean {
@@ -131,9 +173,9 @@ export class FreshStatuses {
     }
   }
 
-  #remember(key: string, found: Promise<Found>): void {
+  #remember(key: string, found: Promise<Found>, client: string): void {
     const { clock } = this.options;
-    const remembered: Remembered = { found, expires: Infinity };
+    const remembered: Remembered = { found, client, expires: Infinity };
     this.#remembered.delete(key);
     for (const [oldest, { expires }] of this.#remembered) {
       if (expires > clock.now() && this.#remembered.size < MAX_STATUSES) break;
@@ -147,11 +189,11 @@ export class FreshStatuses {
     );
   }
 
-  async #find(request: FreshRequest): Promise<Found> {
+  async #find(request: FreshRequest, client: string): Promise<Found> {
     const { clock } = this.options;
     const began = clock.now();
     try {
-      const result = await this.#probed(request);
+      const result = await this.#probed(request, client);
       if (result.endpoint === undefined) return this.#nowhere(request);
       const record = result.replied?.record;
       if (record === undefined) await this.#untilOffline(result);
@@ -164,19 +206,20 @@ export class FreshStatuses {
         }
         return this.#nowhere(request);
       }
-      if (error instanceof ProbeRefused) throw new StatusLimit(error.retryAfterS);
+      if (error instanceof ProbeRefused) throw this.#limit(error.retryAfterS);
       throw error;
     }
   }
 
   /** Probes the server of a request. A lookup of its name may take longer than a client waits. */
-  async #probed({ target, edition }: FreshRequest): Promise<ProbeResult> {
+  async #probed({ target, edition }: FreshRequest, client: string): Promise<ProbeResult> {
     const { engine, protocolsOf, clock } = this.options;
     let result: ProbeResult | undefined;
-    const probing = engine.probe({ target, protocols: protocolsOf(edition) }, MAX_WAIT_MS);
+    const asked = { target, protocols: protocolsOf(edition), client };
+    const probing = engine.probe(asked, MAX_WAIT_MS);
     probing.catch(() => {}); // after the wait, an error has no reader
     await waitAtMost(clock, MAX_WAIT_MS + MARGIN_MS, probing.then((one) => void (result = one)));
-    if (result === undefined) throw new StatusLimit(LATER_S);
+    if (result === undefined) throw this.#limit(LATER_S);
     return result;
   }
 
@@ -201,6 +244,11 @@ export class FreshStatuses {
     const retrievedAt = Math.round(this.options.clock.wall());
     return { record, endpoint, retrievedAt, expiresAt: retrievedAt + SHARED_MS[kind] };
   }
+}
+
+/** A client: its IPv4 address, or its /56 of IPv6. */
+function clientKey(client: Address): string {
+  return limitKey(client, { 4: 32, 6: 56 });
 }
 
 /** What distinguishes the server of a request from others. */

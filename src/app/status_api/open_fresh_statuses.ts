@@ -17,7 +17,7 @@ import { areLoopback, ForbiddenTarget } from "../metrics/probe/probe_targets.ts"
 import { readChangedOptOuts } from "../opt_outs/changed_opt_outs.ts";
 import { DEFAULT_SPEED, DEFAULTS } from "../settings/defaults.ts";
 import { eventIds, newScanId, randomBytes } from "../system_random.ts";
-import { type FreshRequest, FreshStatuses, StatusLimit } from "./fresh_statuses.ts";
+import { type FreshRequest, FreshStatuses } from "./fresh_statuses.ts";
 import { KeyedLimit, limitKey, type LimitRate } from "./keyed_limit.ts";
 import { ListedTargets, PublicTargets } from "./public_targets.ts";
 
@@ -27,11 +27,16 @@ export const OPEN_LIMITS = {
   client: { perMinute: 30, burst: 10 },
   /** Of probes of one address, with all its ports. */
   target: { perMinute: 12, burst: 6 },
+  /** Of probes of one address for one client: half of them, so that others get some too. */
+  targetOfClient: { perMinute: 6, burst: 3 },
   /** Of probes of one /24 of IPv4, or /48 of IPv6. */
   network: { perMinute: 60, burst: 20 },
   /** Of all clients together. */
   all: { perMinute: 600, burst: 50 },
 } as const satisfies Readonly<Record<string, LimitRate>>;
+
+/** The limit of a client of the mode `allow`. Only requests that no shared status answers count. */
+export const ALLOW_LIMIT = { perMinute: 300, burst: 60 } as const satisfies LimitRate;
 
 /** Maximum number of probes of the mode `open` that are in progress. */
 const MAX_OPEN_PROBES = 64;
@@ -143,6 +148,7 @@ function freshStatuses(
     ? new PublicTargets(network)
     : new ListedTargets(targets, { lookups: network, allowPrivate });
   const limits = isPublic ? new OpenLimits(() => clock.now()) : undefined;
+  const allowed = new KeyedLimit(ALLOW_LIMIT);
   const engine = new ProbeEngine({
     ...{ targets: permitted, polling, clock, signal },
     rules: rulesOf(scanId, allProtocols),
@@ -152,19 +158,19 @@ function freshStatuses(
       optOuts.add(address);
       network.optOuts.note(address);
     },
-    admit: async (endpoint) => {
+    admit: async (endpoint, client) => {
       if (await isOptedOut(endpoint.address)) {
         throw new ForbiddenTarget("Cannot probe: the address opted out");
       }
-      limits?.requireTarget(endpoint);
+      limits?.requireTarget(endpoint, client);
     },
     atOnce: isPublic ? MAX_OPEN_PROBES : MAX_PROBES,
   });
   const protocols = protocolsByEdition(allProtocols);
   return new FreshStatuses({
-    ...{ engine, targets: permitted, clock, hasOthers: !isPublic },
+    ...{ engine, targets: permitted, clock, databaseAnswers: !isPublic },
     protocolsOf: (edition) => protocols[edition],
-    grant: limits && ((client) => limits.requireClient(client)),
+    grant: (client) => limits?.takeClient(client) ?? allowed.take(client, clock.now()),
     ...isPublic && { offlineMs: OFFLINE_MS },
   });
 }
@@ -192,23 +198,24 @@ function protocolsByEdition(
 class OpenLimits {
   readonly #client = new KeyedLimit(OPEN_LIMITS.client);
   readonly #target = new KeyedLimit(OPEN_LIMITS.target);
+  readonly #targetOfClient = new KeyedLimit(OPEN_LIMITS.targetOfClient);
   readonly #network = new KeyedLimit(OPEN_LIMITS.network);
   readonly #all = new KeyedLimit(OPEN_LIMITS.all);
 
   constructor(private readonly now: () => number) {}
 
-  /** @throws StatusLimit */
-  requireClient(client: Address): void {
+  /** 0 if a request of a client is granted, else after how many seconds it may try again. */
+  takeClient(client: string): number {
     const now = this.now();
-    const waitS = this.#client.take(limitKey(client, { 4: 32, 6: 56 }), now) ||
-      this.#all.take("", now);
-    if (waitS > 0) throw new StatusLimit(waitS);
+    return this.#client.take(client, now) || this.#all.take("", now);
   }
 
   /** @throws ProbeRefused */
-  requireTarget({ address }: Endpoint): void {
+  requireTarget({ address }: Endpoint, client = ""): void {
     const now = this.now();
-    const waitS = this.#target.take(limitKey(address, { 4: 32, 6: 64 }), now) ||
+    const target = limitKey(address, { 4: 32, 6: 64 });
+    const waitS = this.#targetOfClient.take(`${client} ${target}`, now) ||
+      this.#target.take(target, now) ||
       this.#network.take(limitKey(address, { 4: 24, 6: 48 }), now);
     if (waitS > 0) throw new ProbeRefused(429, "too many probes of this server or network", waitS);
   }

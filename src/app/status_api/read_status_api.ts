@@ -85,7 +85,7 @@ function conditions(options: StatusApiChoice) {
     ["--allow-private", options.allowPrivate, allow],
     ["--i-have-permission", options.iHavePermission, open],
     ["--contact", options.contact !== undefined, [...open, PUBLIC]],
-    ["--trusted-proxy", options.trustedProxy.length > 0, [...open, PUBLIC]],
+    ["--trusted-proxy", options.trustedProxy.length > 0, [...both, PUBLIC]],
     ["--exclude", options.exclude.length > 0, both],
     ["--exclude-file", options.excludeFile.length > 0, both],
     ["--opt-out-file", options.optOutFile !== undefined, both],

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { FreshStatuses } from "../../app/status_api/mod.ts";
+import { type FreshStatuses, StatusLimit } from "../../app/status_api/mod.ts";
 import { type Clock, waitAtMost } from "../../net/clock.ts";
 import type { Content } from "../api/answer.ts";
 import { type Operation, type Route, route, type RouteRequest } from "../api/route.ts";
@@ -46,8 +46,17 @@ export function statusRoutes({ hasNames, fresh, clock }: StatusApiOptions): read
   };
   const askFresh: AskStatus = async (address, edition, request) => {
     const query = statusQueryOf(address, edition);
-    const status = await fresh?.status(freshRequest(address, query, request.client));
+    const status = await fresh?.status(freshRequest(address, query, request.client))
+      .catch((error: unknown) => {
+        if (error instanceof StatusLimit && error.databaseAnswers) return error;
+        throw error;
+      });
     if (status === undefined) return await ask(address, edition, request);
+    if (status instanceof StatusLimit) {
+      const answer = await ask(address, edition, request);
+      if (answer.found === undefined) throw status;
+      return answer;
+    }
     const found = freshServer(status, address);
     // a status that was found since the request began is as old as its answer
     return {

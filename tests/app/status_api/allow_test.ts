@@ -7,10 +7,12 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   type FreshStatus,
   FreshStatuses,
+  MAX_WAITING,
   SHARED_MS,
   StatusLimit,
 } from "../../../src/app/status_api/fresh_statuses.ts";
-import { MAX_PROBES } from "../../../src/app/metrics/probe/probe_engine.ts";
+import { ALLOW_LIMIT } from "../../../src/app/status_api/open_fresh_statuses.ts";
+import { MAX_PROBES, ProbeRefused } from "../../../src/app/metrics/probe/probe_engine.ts";
 import { type Endpoint, parseAddress } from "../../../src/core/address.ts";
 import { ATTACHMENTS } from "../../../src/core/record.ts";
 import { rangeOfOne } from "../../../src/targets/ranges.ts";
@@ -115,7 +117,8 @@ Deno.test("1,000 requests a second for 50 servers cause at most 10 interviews a 
       const pending: Promise<void>[] = [];
       for (let tick = 0; tick < seconds * 100; tick++) {
         for (let i = 0; i < 10; i++) {
-          const one = get(`45.33.32.${1 + (tick * 10 + i) % 50}`).then(
+          const client = `198.51.100.${i}`;
+          const one = get(`45.33.32.${1 + (tick * 10 + i) % 50}`, "java", client).then(
             () => void answered++,
             (error) => {
               assert(error instanceof StatusLimit, String(error));
@@ -143,10 +146,86 @@ Deno.test("1,000 requests a second for 50 servers cause at most 10 interviews a 
     },
   ));
 
+Deno.test("a client that asks for silent servers leaves three quarters of the probes to others", () =>
+  withStatuses(settingsOf("45.33.32.0/24"), async ({ get, later, network }) => {
+    network.streams.absent = "timeout";
+    const ask = (host: string, client: string) =>
+      get(host, "java", client).then(shown, (error) => {
+        assert(error instanceof StatusLimit && error.databaseAnswers, String(error));
+        return error.retryAfterS;
+      });
+    const pending: Promise<string | number>[] = [];
+    for (let i = 0; i < 24; i++) pending.push(ask(`45.33.32.${100 + i}`, "2001:db8::1"));
+    assertEquals(await ask("45.33.32.1", "198.51.100.2"), "Lobby");
+    assertEquals(await ask("45.33.32.2", "2001:db8:0:ff::2"), 1); // the same /56
+    const answers = await Promise.all(pending);
+    assertEquals(answers.filter((one) => one === "offline").length, MAX_PROBES / 4);
+    assertEquals(answers.filter((one) => one === 1).length, 24 - MAX_PROBES / 4);
+    await later(10_000);
+    assertEquals(await ask("45.33.32.2", "2001:db8:0:ff::2"), "Lobby");
+  }, { prepare }));
+
+Deno.test("a client has a limit in a minute, and others have their own", () => {
+  const names = Array.from({ length: ALLOW_LIMIT.burst + 1 }, (_, i) => `gone${i}.example`);
+  return withStatuses(settingsOf(`45.33.32.0/24,${names}`), async ({ get, later }) => {
+    for (const name of names.slice(1)) assertEquals(shown(await get(name)), "nowhere");
+    const limit = await assertRejects(() => get(names[0]), StatusLimit);
+    assertEquals([limit.retryAfterS, limit.databaseAnswers], [1, true]);
+    assertEquals(shown(await get(names[1])), "nowhere"); // a shared status does not count
+    assertEquals(shown(await get(names[0], "java", "198.51.100.8")), "nowhere");
+    await later(1000);
+    assertEquals(shown(await get("45.33.32.1")), "Lobby");
+  }, { prepare });
+});
+
+Deno.test("a client may wait for a bounded number of statuses that others find", () =>
+  withStatuses(settingsOf("45.33.32.0/24"), async ({ get, network }) => {
+    network.streams.absent = "timeout";
+    const first = get("45.33.32.99", "java", "198.51.100.1");
+    const waiting = Array.from({ length: MAX_WAITING + 5 }, () => get("45.33.32.99"));
+    const other = get("45.33.32.99", "java", "198.51.100.2");
+    const ended = await Promise.allSettled(waiting);
+    assertEquals(ended.filter(({ status }) => status === "fulfilled").length, MAX_WAITING);
+    assertEquals([shown(await first), shown(await other)], ["offline", "offline"]);
+    assertEquals(shown(await get("45.33.32.99")), "offline");
+  }, { prepare }));
+
+Deno.test("a limit of one client does not end the requests of others for the same server", async () => {
+  const clock = new ManualClock();
+  const asked: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const statuses = new FreshStatuses({
+    engine: {
+      probe: async ({ target, client = "" }) => {
+        asked.push(client);
+        await gate.promise;
+        if (client === "192.0.2.1/32") throw new ProbeRefused(429, "a limit of the client", 9);
+        return { endpoint: target as Endpoint, replied: undefined, tookMs: 0, lookupMs: 0 };
+      },
+    },
+    targets: { require: () => {} },
+    ...{ protocolsOf: () => [], clock, databaseAnswers: true },
+  });
+  const of = (client: string) => {
+    const target = { address: 1, port: 25565 };
+    return statuses.status({ target, edition: "java", client: parseAddress(client)! });
+  };
+  const all = ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.3"].map(of);
+  gate.resolve();
+  const ended = await Promise.allSettled(all);
+  assertEquals(ended.map(({ status }) => status), [
+    ...["rejected", "rejected", "fulfilled", "fulfilled"],
+  ]);
+  assertEquals(asked, ["192.0.2.1/32", "192.0.2.2/32"]);
+});
+
 Deno.test("more servers at once than may be probed are a limit, and no status", () =>
   withStatuses(settingsOf("45.33.32.0/24"), async ({ get }) => {
     const all = await Promise.allSettled(
-      Array.from({ length: MAX_PROBES + 5 }, (_, i) => get(`45.33.32.${100 + i}`)),
+      Array.from(
+        { length: MAX_PROBES + 5 },
+        (_, i) => get(`45.33.32.${100 + i}`, "java", `198.51.100.${i}`),
+      ),
     );
     const refused = all.filter(({ status }) => status === "rejected");
     assertEquals(refused.length, 5);
@@ -231,7 +310,7 @@ Deno.test("10,000 servers leave a bounded number of statuses behind", async () =
         }),
     },
     targets: { require: () => {} },
-    ...{ protocolsOf: () => [], clock, hasOthers: false },
+    ...{ protocolsOf: () => [], clock, databaseAnswers: false },
   });
   for (let address = 0; address < 10_000; address++) {
     const target = { address, port: 25565 };

@@ -166,6 +166,24 @@ Deno.test("a client has a limit: an IPv4 address, or a /56 of IPv6; shared statu
     assertEquals((await granted(shared))[0], 50);
   }, { prepare }));
 
+Deno.test("a client gets half of the probes of an address, whatever ports it names", () =>
+  withStatuses(settingsOf("public"), async ({ get, later }) => {
+    let port = 30_000;
+    const of = (client: string, count: number) =>
+      Array.from({ length: count }, () => () => get(`45.40.0.1:${++port}`, "java", client));
+    const { burst, perMinute } = OPEN_LIMITS.targetOfClient;
+    assertEquals([burst, perMinute].map((one) => one * 2), [
+      ...[OPEN_LIMITS.target.burst, OPEN_LIMITS.target.perMinute],
+    ]);
+    // One after the other takes 7 s each: the client gets its burst, and then one in 10 s.
+    const all = await Promise.allSettled(of("198.51.100.1", 9).map((one) => one()));
+    assertEquals(all.filter(({ status }) => status === "fulfilled").length, burst);
+    await later(60_000);
+    const again = await Promise.allSettled(of("198.51.100.1", 9).map((one) => one()));
+    assertEquals(again.filter(({ status }) => status === "fulfilled").length, burst);
+    assertEquals((await granted(of("198.51.100.2", 1)))[0], 1);
+  }, { prepare }));
+
 Deno.test("an address, a network and all clients together have limits", () =>
   withStatuses(settingsOf("public"), async ({ get, later, sent }) => {
     const ask = clients(get);

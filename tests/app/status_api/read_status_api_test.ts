@@ -19,7 +19,9 @@ Deno.test("the mode and its options", async () => {
   assertEquals(await read(list), undefined);
   assertEquals(await read(`${list} --status-api database`), database as never);
   assertEquals(
-    await read("--status-api allow --probe-allow mc.example.org --names --allow-private"),
+    await read(
+      "--status-api allow --probe-allow mc.example.org --names --allow-private --trusted-proxy ::1",
+    ),
     { mode: "allow", hasNames: true, contact: undefined },
   );
   assertEquals(await read(`${OPEN} --trusted-proxy 127.0.0.1,10.0.0.0/8 --exclude 192.0.2.0/24`), {
@@ -51,8 +53,8 @@ Deno.test("an option without the one that it needs is an error that names both",
         "Cannot use --contact without --status-api open or --public",
       ],
       [
-        "--status-api allow --probe-allow a.example --trusted-proxy ::1",
-        "Cannot use --trusted-proxy without --status-api open or --public",
+        "--status-api database --trusted-proxy ::1",
+        "Cannot use --trusted-proxy without --status-api allow or --status-api open or --public",
       ],
       [
         "--status-api database --exclude 192.0.2.1",

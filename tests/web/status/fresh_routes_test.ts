@@ -112,6 +112,17 @@ Deno.test("without a fresh status the database answers; badges never cause one",
   assertEquals(requests.length, 1);
 });
 
+Deno.test("beyond a limit the database answers, if the mode permits that and it has the server", async () => {
+  const at = (databaseAnswers: boolean) =>
+    serving(() => {
+      throw new StatusLimit(17, databaseAnswers);
+    }).get;
+  const { status, text } = await at(true)("GET /3/10.0.0.1:25565");
+  assertEquals([status, JSON.parse(text).online], [200, true]);
+  assertEquals((await at(true)("GET /3/45.33.32.1")).status, 429);
+  assertEquals((await at(false)("GET /3/10.0.0.1:25565")).status, 429);
+});
+
 Deno.test("a limit is 429 with Retry-After in all forms, as text that no cache keeps", async () => {
   const { get } = serving(() => {
     throw new StatusLimit(17);

@@ -12,6 +12,7 @@ import { UnansweredName } from "../../names/mod.ts";
 import { requestText } from "../../../targets/srv.ts";
 import { type Poller, type PollingSetup, WatchedServer } from "../../../watch/mod.ts";
 import type { PollingSockets } from "../../engines/watch_sockets.ts";
+import { ClientCounts } from "./client_counts.ts";
 import {
   ForbiddenTarget,
   type ProbedEndpoint,
@@ -21,6 +22,8 @@ import {
 
 /** Maximum number of probes of `/probe` that are in progress. */
 export const MAX_PROBES = 16;
+/** One client gets at most one of so many equal parts of them. */
+const CLIENTS_SHARING = 4;
 /** Minimum time between two probes of a server, milliseconds: servers cache their status for that long. */
 const REPEAT_MS = 5000;
 /** Maximum number of servers whose last probe is remembered. */
@@ -44,7 +47,7 @@ export interface ProbeEngineOptions extends ProbedWatch {
    * Called with the endpoint of a target before a new probe. It rejects with ForbiddenTarget or
    * ProbeRefused if there must be none. Default: no such check.
    */
-  readonly admit?: (endpoint: Endpoint) => Promise<void>;
+  readonly admit?: (endpoint: Endpoint, client: string | undefined) => Promise<void>;
   /** Maximum number of probes that are in progress. Default: {@linkcode MAX_PROBES}. */
   readonly atOnce?: number;
 }
@@ -86,6 +89,8 @@ export interface ProbeRequest {
   readonly target: ProbeTarget;
   /** The protocols; `undefined`: those of the watch. */
   readonly protocols: readonly Protocol[] | undefined;
+  /** Who gets at most a quarter of the probes that are in progress. Default: there is no such limit. */
+  readonly client?: string;
 }
 
 /** The reason why a server is not probed now. */
@@ -110,6 +115,8 @@ export class ProbeEngine {
   readonly #shared = new Set<LastProbe>();
   /** Number of lookups of names and probes that are in progress. */
   #running = 0;
+  /** Numbers of those of each client. */
+  readonly #runningOf = new ClientCounts();
 
   /** Starts without remembered probes. */
   constructor(private readonly options: ProbeEngineOptions) {}
@@ -128,7 +135,7 @@ export class ProbeEngine {
   async probe(request: ProbeRequest, waitMs: number): Promise<ProbeResult> {
     const { clock } = this.options;
     const began = clock.now();
-    const endpoint = await this.#locate(request.target);
+    const endpoint = await this.#locate(request);
     const lookupMs = clock.now() - began;
     if (endpoint === undefined) return { endpoint, replied: undefined, tookMs: 0, lookupMs };
     const probe = this.#recent(endpoint, request) ?? await this.#begin(endpoint, request);
@@ -143,11 +150,11 @@ export class ProbeEngine {
   }
 
   /** The endpoint of a target; `undefined` if its name cannot be resolved. */
-  async #locate(target: ProbeTarget): Promise<ProbedEndpoint | undefined> {
+  async #locate({ target, client }: ProbeRequest): Promise<ProbedEndpoint | undefined> {
     const { targets, polling: { families } } = this.options;
     if ("address" in target) return targets.requireFamily(target, families);
-    this.#requireCapacity();
-    this.#running++;
+    this.#requireCapacity(client);
+    this.#count(client, 1);
     try {
       return await targets.resolve(target, families);
     } catch (error) {
@@ -155,14 +162,25 @@ export class ProbeEngine {
       if (error instanceof ForbiddenTarget || !(error instanceof InputError)) throw error;
       return undefined;
     } finally {
-      this.#running--;
+      this.#count(client, -1);
     }
   }
 
-  #requireCapacity(): void {
+  /** @throws ProbeRefused if there are too many lookups and probes, of a client or in all. */
+  #requireCapacity(client: string | undefined): void {
     const { atOnce = MAX_PROBES } = this.options;
-    if (this.#running < atOnce) return;
-    throw new ProbeRefused(503, `${atOnce} probes are in progress`, SOON_S);
+    if (this.#running >= atOnce) {
+      throw new ProbeRefused(503, `${atOnce} probes are in progress`, SOON_S);
+    }
+    const own = this.#runningOf.of(client);
+    if (own < atOnce / CLIENTS_SHARING) return;
+    throw new ProbeRefused(429, `${own} probes for the client are in progress`, SOON_S);
+  }
+
+  /** Counts a lookup or probe that begins (1) or ends (-1). */
+  #count(client: string | undefined, change: 1 | -1): void {
+    this.#running += change;
+    this.#runningOf.add(client, change);
   }
 
   /** The last probe of a server, if it is too new to be repeated. */
@@ -185,17 +203,17 @@ export class ProbeEngine {
   async #begin(endpoint: ProbedEndpoint, request: ProbeRequest): Promise<LastProbe> {
     const { admit } = this.options;
     if (admit === undefined) return this.#start(endpoint, request);
-    await admit(endpoint);
+    await admit(endpoint, request.client);
     return this.#recent(endpoint, request) ?? this.#start(endpoint, request);
   }
 
   #start({ service, ...endpoint }: ProbedEndpoint, request: ProbeRequest): LastProbe {
-    const { target, protocols } = request;
+    const { target, protocols, client } = request;
     const { clock, polling, optedOut, targets, rules } = this.options;
     if (optedOut(endpoint.address)) {
       throw new ForbiddenTarget("Cannot probe: the address opted out");
     }
-    this.#requireCapacity();
+    this.#requireCapacity(client);
     const key = endpointKey(endpoint);
     const earlier = this.#last.get(key);
     this.#forget(key);
@@ -231,18 +249,21 @@ export class ProbeEngine {
     this.#last.set(key, probe);
     this.#forgetResults();
     this.#shared.add(probe);
-    this.#running++;
-    polling.pool.tasks.add(endpoint.address, async () => resolve(await this.#run(probe)));
+    this.#count(client, 1);
+    polling.pool.tasks.add(
+      endpoint.address,
+      async () => resolve(await this.#run(probe, client)),
+    );
     return probe;
   }
 
-  async #run(probe: LastProbe): Promise<Ended> {
+  async #run(probe: LastProbe, client: string | undefined): Promise<Ended> {
     try {
       return await this.#poll(probe);
     } finally {
       probe.tookMs = this.options.clock.now() - probe.startedAt;
       probe.isRunning = false;
-      this.#running--;
+      this.#count(client, -1);
     }
   }
 

@@ -88,7 +88,7 @@ export const DASHBOARD = {
       takes: NETWORK_LIST,
       repeat: true,
       help:
-        "with --status-api open or --public: reverse proxies, whose X-Forwarded-For has the client's address",
+        "with --status-api allow or open, or --public: reverse proxies, whose X-Forwarded-For has the client's address",
     },
     {
       name: "names",

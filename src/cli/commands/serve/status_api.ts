@@ -6,6 +6,7 @@
 import { contextNetwork } from "../../../app/network/call_context.ts";
 import type { OptionsOf } from "../../../app/options/mod.ts";
 import {
+  ALLOW_LIMIT,
   freshSettings,
   type FreshStatuses,
   MIN_PORT,
@@ -58,7 +59,10 @@ export async function openStatusApi(
 function planLines(targets: readonly unknown[] | "public", contact: string | undefined): string[] {
   if (targets !== "public") {
     return [
-      `status API: probes ${countOf(targets.length, "target")} of --probe-allow for every client`,
+      `status API: probes ${
+        countOf(targets.length, "target")
+      } of --probe-allow for every client, at most ` +
+      `${ALLOW_LIMIT.perMinute} times a minute for each one`,
     ];
   }
   const { client, target, network, all } = OPEN_LIMITS;

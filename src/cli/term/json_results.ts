@@ -102,7 +102,7 @@ export const JSON_RESULTS = {
       "the number of views of `each` part, of those of all parts that are `done`, the names of the " +
       "`vantages`, and the number of parts that are `waiting` for another one; `null`: one view each",
     workers: "a list of workers that scan its parts: `id`, `vantage`, `slots`, `engine`, " +
-      " `program`, `updated_at`",
+      "`program`, `updated_at`",
     results: "results of all campaigns in NATS: `messages`, `bytes`, their `limit`, `is_full`",
     collectors: "a list: `name`, messages that are `pending`, and `unacknowledged`, and whether " +
       "it requests messages: `is_waiting`",

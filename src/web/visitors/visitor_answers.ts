@@ -3,7 +3,12 @@
  *
  * @module
  */
-import { clientAddress, type HttpRequest, type HttpResponse } from "../../app/http/mod.ts";
+import {
+  clientAddress,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpStatus,
+} from "../../app/http/mod.ts";
 import { KeyedLimit, limitKey } from "../../app/status_api/mod.ts";
 import { isLoopback } from "../../core/address.ts";
 import type { AddressSet } from "../../targets/ranges.ts";
@@ -22,6 +27,12 @@ import type { VisitorContext, VisitorSite } from "./visitor_site.ts";
 /** Pages that a client gets: an address of IPv4, or a network of IPv6, as providers assign them. */
 const CLIENT_LIMIT = { perMinute: 120, burst: 60 };
 const CLIENT_PREFIX = { 4: 32, 6: 56 } as const;
+
+/** What visitors read about refused requests: the title and the text of the page. */
+const REFUSALS: Partial<Record<HttpStatus, readonly [string, string]>> = {
+  405: ["Not possible", "Pages of this list can only be read."],
+  421: ["Other address", "This list has another address."],
+};
 
 /** What a public list serves. */
 export interface VisitorOptions {
@@ -60,8 +71,9 @@ export function visitorPages(
     };
     const refusal = accessRefusal(request, local, { ...access, hasToken: false });
     if (refusal !== undefined) {
-      const { status, message, headers } = refusal;
-      return responseOf(errorOf(status, message, "", context, headers), request);
+      const { status, headers } = refusal;
+      const [title, text] = REFUSALS[status] ?? ["Bad request", "The request cannot be used."];
+      return responseOf(errorOf(status, title, text, context, headers), request);
     }
     const asset = assets.find(request.path);
     const isPage = asset === undefined && !request.path.startsWith("/icons/");

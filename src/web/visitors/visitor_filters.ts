@@ -7,7 +7,7 @@ import { DAY_MS } from "../../core/quantities.ts";
 import type { PageCursor } from "../../store/mod.ts";
 import { serversCursor } from "../queries/cursors.ts";
 import type { DashboardFilters } from "../queries/dashboard_data.ts";
-import { FILTER_PARAMETERS, filterQuery, filtersOf } from "../queries/filters.ts";
+import { FILTER_NAMES, FILTER_PARAMETERS, filterQuery, filtersOf } from "../queries/filters.ts";
 import { searchParameters } from "../queries/search_words.ts";
 
 /** The filters that visitors have. */
@@ -67,6 +67,13 @@ export function readVisitorFilters(query: URLSearchParams): VisitorFilters {
   return Object.fromEntries(
     NAMES.flatMap((name) => filters[name] === undefined ? [] : [[name, filters[name]]]),
   );
+}
+
+/** The filters in a search that the list does not have, by their names in URLs. */
+export function ignoredWords(search: string): readonly string[] {
+  const isKnown = (name: string) => NAMES.some((one) => one === FILTER_NAMES[name]);
+  return [...new Set(searchPairs(search.trim()).map(([name]) => name))]
+    .filter((name) => !isKnown(name));
 }
 
 /** Maximum number of values of a filter. */

@@ -29,6 +29,8 @@ export interface VisitorList {
   /** Players of all servers in the last 24 hours, the oldest first. */
   readonly trend: readonly number[];
   readonly isFirstPage: boolean;
+  /** Words of the search for which the list has no filter. */
+  readonly ignored: readonly string[];
 }
 
 /** The facets of visitors. */
@@ -70,6 +72,9 @@ export function visitorListPage(list: VisitorList, context: VisitorContext): str
           </p>
         </div>
         <VisitorSearch search={searchOf(filters)} />
+        {list.ignored.length > 0 && (
+          <p class="hint">{`Not a filter of this list: ${list.ignored.join(", ")}.`}</p>
+        )}
         <Chips list={list} />
         <div class="with-facets">
           <input type="checkbox" id="show-filters" class="hidden" />

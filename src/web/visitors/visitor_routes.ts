@@ -14,6 +14,7 @@ import {
   type ServersQuery,
 } from "../queries/dashboard_data.ts";
 import {
+  ignoredWords,
   listedFilters,
   readVisitorFilters,
   VISITOR_SORT,
@@ -80,7 +81,15 @@ async function listAnswer(context: VisitorContext): Promise<Content> {
   const trend = (trends.trends[0]?.points ?? []).map(({ players }) => players);
   return page(
     visitorListPage(
-      { filters, page: list, facets, hours, trend, isFirstPage: at === undefined },
+      {
+        filters,
+        page: list,
+        facets,
+        hours,
+        trend,
+        isFirstPage: at === undefined,
+        ignored: ignoredWords(query.get("q") ?? ""),
+      },
       { ...context, now },
     ),
   );

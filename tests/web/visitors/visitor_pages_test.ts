@@ -9,6 +9,7 @@ import { DAY_MS } from "../../../src/core/quantities.ts";
 import { statusRoutes } from "../../../src/web/status/status_routes.ts";
 import { visitorPages } from "../../../src/web/visitors/visitor_answers.ts";
 import {
+  ignoredWords,
   listedFilters,
   listUrl,
   readVisitorFilters,
@@ -106,7 +107,8 @@ Deno.test("no page of the dashboard exists for visitors", async () => {
     const asked = path.replace(/\{\w+\}/g, "1");
     assertEquals((await get(`GET ${asked}`)).status, 404, asked);
   }
-  assertEquals((await get("POST /")).status, 405);
+  const posted = await get("POST /");
+  assertEquals([posted.status, posted.text.includes("dashboard")], [405, false]);
   assertEquals((await get("GET /", { host: "other.example" })).status, 421);
   assertEquals((await get("GET /", { host: "servers.example.org" })).status, 200);
 });
@@ -248,6 +250,18 @@ Deno.test("filters of visitors go to the URL and back; others are ignored", () =
   assertEquals(read(`/?q=${"x".repeat(101)}`), {});
   assertEquals(read(`/?${"tag=a&".repeat(500)}`).tag?.length, 10);
   assertEquals(listedFilters({}), { replied: -DAY_MS, noAliases: true });
+});
+
+Deno.test("the list names the words of a search for which it has no filter", async () => {
+  assertEquals(ignoredWords("sky replied:1h named:x players:>1 flag:cutShort replied:2h"), [
+    "replied",
+    "named",
+    "flag",
+  ]);
+  assertEquals(ignoredWords("wow: <b>"), []);
+  const { text } = await visit()("GET /?q=sky+replied:1h");
+  assertStringIncludes(text, "Not a filter of this list: replied.");
+  assertFalse((await visit()("GET /?q=sky")).text.includes("Not a filter"));
 });
 
 Deno.test("the title of a server has its players and its game", () => {

@@ -280,7 +280,7 @@ export const OUTPUT = {
       name: "uptime",
       commands: ["history"],
       help:
-        "print the times of which the uptime of 30 days is the sum, of all servers or of those that WORDs " +
+        "print the periods from which the uptime of 30 days is computed, of all servers or of those that WORDs " +
         "match, as CSV",
     },
     {

@@ -77,7 +77,8 @@ export async function runServe(call: CommandCall): Promise<number> {
   await using service = new ServiceState({ clock: systemClock, signal, warn: reportLine });
   service.ready({ hasProgress: () => answers(data) });
   const url = `http://${listenText(hostname, served.port)}/`;
-  const line = `${site.database}: ${url} (Ctrl-C to end)`;
+  const what = visitors === undefined ? "" : `public list for ${visitors.base}, `;
+  const line = `${site.database}: ${what}${url} (Ctrl-C to end)`;
   if (logsJson()) reportFigures(line, { url });
   else await printLines([line]);
   await aborted(signal);
@@ -90,11 +91,14 @@ export async function runServe(call: CommandCall): Promise<number> {
  * @throws InputError without a contact, or with a token.
  */
 async function visitorsOf(
-  { public: base, contact, tokenFile }: OptionsOf<"serve">,
+  { public: base, contact, tokenFile, names }: OptionsOf<"serve">,
 ): Promise<{ base: string; contact: string } | undefined> {
   if (base === undefined) return undefined;
   if (tokenFile !== undefined) {
     throw new InputError("Cannot use --token-file with --public: everybody may see a public list");
+  }
+  if (names) {
+    throw new InputError("Cannot use --names with --public: a public list has no names of players");
   }
   const writeTo = contact ?? await readContact();
   if (writeTo !== undefined) return { base, contact: writeTo };

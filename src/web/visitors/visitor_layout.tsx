@@ -6,8 +6,7 @@
  */
 import { raw } from "npm:hono@4.13.19/html";
 import type { Child } from "npm:hono@4.13.19/jsx";
-import { safeText } from "../components/texts.tsx";
-import { Attribution } from "../components/texts.tsx";
+import { Attribution, safeText } from "../components/texts.tsx";
 import { LONGEST_SEARCH } from "./visitor_filters.ts";
 import type { VisitorContext } from "./visitor_site.ts";
 

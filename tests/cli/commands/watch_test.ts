@@ -247,7 +247,8 @@ Deno.test("a watched database is kept up to date, and only later changes are rep
       `select count(*) as n, sum(online) as online from ${SEEN} where kind = 'watch'`,
     );
     assertEquals(Number(n) - Number(online), 1);
-    assert(Number(online) >= 1 && Number(online) <= 6);
+    // One of each server that replied, and one at the end with the polls since.
+    assert(Number(online) >= 1 && Number(online) <= 12, String(online));
     // Without --names the watch leaves the names of the scan, with their times.
     const named = all(
       "select p.seen_at < t.replied_at as is_earlier from server_state t " +

@@ -15,11 +15,12 @@ onEngines(
     const start = { config: "{}" };
     const requested = [{ start: 10, end: 20 }, { start: 1n << 64n, end: (1n << 64n) + 1n }];
     const addresses = { requested, excluded: [{ start: 12, end: 13 }] };
-    await store.begin({ ...start, id: scanId(1), at: now - 100_000, addresses });
     await store.begin({ ...start, id: watchId(2), kind: "watch", at: now - 50_000 });
     const numbers = { probesSent: 5, replies: 4, found: 3, position: 1, total: 9, packetLoss: 0.5 };
     await store.begin({ ...start, id: scanId(3), at: now - 200_000 });
     await store.progress({ id: scanId(3), ...numbers, endsAt: now + 1000 });
+    // The last one: the beginning of another scan would end it.
+    await store.begin({ ...start, id: scanId(1), at: now - 100_000, addresses });
     const states = async () =>
       (await newestScans(db, 9)).map(({ scan_id, state }) => [scan_id, state]);
     assertEquals(await states(), [

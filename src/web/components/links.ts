@@ -43,6 +43,17 @@ export function urlOf(
   return query === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`;
 }
 
+/**
+ * The link to a contact, which is an e-mail address or a URL.
+ *
+ * @param subject The subject of the e-mail. Default: none.
+ */
+export function contactUrl(contact: string, subject?: string): string {
+  if (/^https?:/i.test(contact)) return contact;
+  const query = subject === undefined ? "" : `?subject=${encodeURIComponent(subject)}`;
+  return `mailto:${encodeURIComponent(contact).replace("%40", "@")}${query}`;
+}
+
 export function serverUrl(id: number): string {
   return `/servers/${id}`;
 }

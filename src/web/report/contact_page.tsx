@@ -11,6 +11,7 @@ import type { Protocol } from "../../protocols/protocol.ts";
 import { optOutMarkers } from "../../targets/shipped_lists.ts";
 import { styleSheet } from "../client_files.ts";
 import { Card } from "../components/blocks.tsx";
+import { contactUrl } from "../components/links.ts";
 import { safeText } from "../components/texts.tsx";
 import contactStyle from "../style/contact.css" with { type: "text" };
 import { singleFile } from "./single_file.tsx";
@@ -56,10 +57,8 @@ function Given({ text }: { text: string }) {
 }
 
 function Contact({ contact }: { contact: string }) {
-  const isUrl = /^https?:/i.test(contact);
-  const mail = `mailto:${encodeURIComponent(contact).replace("%40", "@")}`;
   return (
-    <a href={isUrl ? contact : mail}>
+    <a href={contactUrl(contact)}>
       <Given text={contact} />
     </a>
   );

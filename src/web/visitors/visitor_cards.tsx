@@ -112,13 +112,14 @@ export function PlayerCount({ count }: { count: ReturnType<typeof playerCount> }
 
 function Foot({ server }: { server: ListedServer }) {
   const { version, edition, software, country } = server;
+  const { uptime_30d: uptime, uptime_watched: watched } = server;
   const facts = [
     safeText(version ?? "", 40),
     editionName(edition),
     safeText(software ?? "", 40),
     hasMods(server) ? "modded" : "",
     country === null ? "" : countryName(country),
-    uptimeOf(server),
+    uptime === null ? "" : monthText(uptime, watched ?? 0),
   ].filter((one) => one !== "");
   return (
     <div class="foot">
@@ -138,16 +139,15 @@ function Foot({ server }: { server: ListedServer }) {
 /** Share of the time that has to be watched so that an uptime stands alone. */
 const MOSTLY = 0.9;
 
-/** The share that was watched, as it stands after an uptime. */
-export function watchedPart(share: number): string {
-  return `of the ${percentText(share)} watched`;
-}
-
-/** The uptime of the last 30 days; empty: not watched. */
-function uptimeOf({ uptime_30d: uptime, uptime_watched: watched }: ListedServer): string {
-  if (uptime === null) return "";
-  const of = (watched ?? 0) >= MOSTLY ? "(30 d)" : watchedPart(watched ?? 0);
-  return `up ${percentText(uptime)} ${of}`;
+/**
+ * The uptime of the last 30 days. The share that was watched stands beside it unless that is nearly all.
+ *
+ * @param share Share of the watched time in which the server was online, 0 to 1.
+ * @param watched Share of the 30 days that was watched, 0 to 1.
+ */
+export function monthText(share: number, watched: number): string {
+  const more = watched >= MOSTLY ? "" : `, ${percentText(watched)} watched`;
+  return `up ${percentText(share)} (30 d${more})`;
 }
 
 /** The address of a server, and the button that copies it. Without scripts it is a text. */

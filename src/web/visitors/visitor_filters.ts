@@ -28,7 +28,7 @@ const NAMES = [
 
 export type VisitorFilters = Pick<DashboardFilters, typeof NAMES[number]>;
 
-/** The order of the list: by players of the last day, so that a visitor does not push a server up. */
+/** The order of the list: by players of the last day, which a short rush does not change. */
 export const VISITOR_SORT = "average";
 /** Servers whose last reply is older are not shown. */
 const OLDEST_REPLY_MS = DAY_MS;

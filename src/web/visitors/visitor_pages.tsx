@@ -8,6 +8,7 @@ import { Chart } from "../charts/chart.tsx";
 import { trendCharts } from "../charts/trend_charts.tsx";
 import { Bars } from "../components/bars.tsx";
 import { Card } from "../components/blocks.tsx";
+import { contactUrl } from "../components/links.ts";
 import { safeText } from "../components/texts.tsx";
 import { optOutMarkers } from "../../targets/shipped_lists.ts";
 import type { Facets, Trend, TrendDays } from "../queries/dashboard_data.ts";
@@ -56,9 +57,6 @@ export function statisticsPage(
 /** Who runs the list, where its facts come from, and how a server is removed. */
 export function aboutPage(context: VisitorContext): string {
   const { contact } = context;
-  const url = /^https?:/i.test(contact)
-    ? contact
-    : `mailto:${encodeURIComponent(contact).replace("%40", "@")}`;
   return visitorDocument({
     title: "About",
     description: `Who runs ${siteName(context)}, where its facts come from, and how a server is ` +
@@ -83,7 +81,9 @@ export function aboutPage(context: VisitorContext): string {
         <Card title="Change or remove a server">
           <ul>
             <li>
-              Write to <a href={url}>{safeText(contact)}</a>, and name the address of the server.
+              Write to{" "}
+              <a href={contactUrl(contact)}>{safeText(contact)}</a>, and name the address of the
+              server.
             </li>
             <li>
               Or put {optOutMarkers().map((marker, i) => [i > 0 && " or ", <code>{marker}</code>])}

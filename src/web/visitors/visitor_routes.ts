@@ -67,7 +67,7 @@ function decoded(part: string): string {
 }
 
 async function listAnswer(context: VisitorContext): Promise<Content> {
-  const { data, query, now } = context;
+  const { data, query } = context;
   const filters = readVisitorFilters(query);
   const cursor = readServersCursor(query.get("cursor") ?? "");
   const at = cursor?.sort === VISITOR_SORT ? cursor.at : undefined;
@@ -90,7 +90,7 @@ async function listAnswer(context: VisitorContext): Promise<Content> {
         isFirstPage: at === undefined,
         ignored: ignoredWords(query.get("q") ?? ""),
       },
-      { ...context, now },
+      context,
     ),
   );
 }

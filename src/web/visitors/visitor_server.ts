@@ -36,7 +36,6 @@ export type VisitorServer = Pick<
   | "has_icon"
   | "country"
   | "tags"
-  | "requested_as"
 >;
 
 /** A number of players; undefined: the server is offline, or publishes none. */

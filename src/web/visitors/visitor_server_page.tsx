@@ -8,7 +8,7 @@ import { roughDuration } from "../../core/quantities.ts";
 import { Chart } from "../charts/chart.tsx";
 import { UptimeStrip } from "../charts/uptime_strip.tsx";
 import { Card, Tabs } from "../components/blocks.tsx";
-import { percentText } from "../components/quantities.ts";
+import { contactUrl } from "../components/links.ts";
 import { ServerIcon, stateOf } from "../components/server_cells.tsx";
 import { modsOf } from "../components/server_facts.tsx";
 import { playersChart } from "../components/server_history.tsx";
@@ -19,9 +19,9 @@ import {
   Cards,
   CopyAddress,
   countryName,
+  monthText,
   MotdBlock,
   PlayerCount,
-  watchedPart,
 } from "./visitor_cards.tsx";
 import { listUrl, visitorServerUrl } from "./visitor_filters.ts";
 import { siteName, visitorDocument } from "./visitor_layout.tsx";
@@ -126,9 +126,7 @@ function sentence(
     : `offline for ${roughDuration(now - server.seen_at)}`;
   const up = uptime.watchedS === 0
     ? ""
-    : `up ${percentText(uptime.onlineS / uptime.watchedS)} ${
-      watchedPart(uptime.watchedShare)
-    } of 30 days`;
+    : monthText(uptime.onlineS / uptime.watchedS, uptime.watchedShare);
   return `${[state, ...what, up].filter((one) => one !== "").join(", ")}.`;
 }
 
@@ -143,13 +141,14 @@ function addLink(server: VisitorServer): string {
 /** What search engines read. */
 function factsOf(server: VisitorServer, { base, now }: VisitorContext): object {
   const count = playerCount(server, now);
-  const state = stateOf(server, now) === "online" ? "OnlineFull" : "OfflineTemporarily";
-  const isFull = count?.slots != null && count.players >= count.slots;
+  const isFull = count !== undefined && count.slots !== null && count.players >= count.slots;
+  const online = isFull ? "OnlineFull" : "Online";
+  const state = stateOf(server, now) === "online" ? online : "OfflineTemporarily";
   return {
     "@type": "GameServer",
     name: safeText(nameOf(server), 100),
     url: base + visitorServerUrl(server.key),
-    serverStatus: `https://schema.org/${state === "OnlineFull" && !isFull ? "Online" : state}`,
+    serverStatus: `https://schema.org/${state}`,
     ...count !== undefined && !count.isDoubtful && { playersOnline: count.players },
   };
 }
@@ -237,13 +236,7 @@ function Banner({ server, context: { base } }: { server: VisitorServer; context:
 
 /** How the owner of a server reaches who runs the list. */
 function Yours({ server, context }: { server: VisitorServer; context: VisitorContext }) {
-  const subject = `${server.key} on ${siteName(context)}`;
-  const { contact } = context;
-  const url = /^https?:/i.test(contact)
-    ? contact
-    : `mailto:${encodeURIComponent(contact).replace("%40", "@")}?subject=${
-      encodeURIComponent(subject)
-    }`;
+  const url = contactUrl(context.contact, `${server.key} on ${siteName(context)}`);
   return (
     <Card title="Is this yours?">
       <p>

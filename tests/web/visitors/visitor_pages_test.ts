@@ -213,7 +213,7 @@ Deno.test("a database that is away is a page with 503", async () => {
   assertFalse(text.includes("secret"));
 });
 
-Deno.test("each client gets 60 pages at once, files and icons besides", async () => {
+Deno.test("a client gets 60 pages at once; files and icons do not count", async () => {
   const get = visit();
   const statusOf = async (path: string, peer: string) =>
     (await get(`GET ${path}`, {}, "", "127.0.0.1", peer)).status;

@@ -146,7 +146,8 @@ export class ServerIndexWriter extends ServerIndexViews {
   #writeValues(slot: number, row: Row): void {
     const { columns } = this;
     const address = this.#addressOf(String(row.address), slot);
-    columns.bits[slot] = address |
+    // The state stays until it is written as a whole: a reader may look meanwhile.
+    columns.bits[slot] = columns.bits[slot] & STATE_BITS | address |
       SERVER_BITS.confidence * (1 + CONFIDENCES.indexOf(String(row.software_confidence))) |
       (isCut(row) ? SERVER_BITS.cut : 0) |
       (row.has_mods === 1 ? SERVER_BITS.mods : 0) |

@@ -65,6 +65,10 @@ async function checkPrint(visit: Visit, path: string): Promise<void> {
     }).map((element) => `${element.tagName}.${element.className}`)
   );
   assertEquals([...new Set(cut)], [], path);
+  const names = await page.locator(".server h2").evaluateAll((names) =>
+    names.map((name) => name.getBoundingClientRect().width)
+  );
+  assert(names.every((width) => width > 300), `${path}: names are ${names} pixels wide`);
   const whole = await page.evaluate(() =>
     [...document.querySelectorAll(".card")].filter((card) =>
       getComputedStyle(card).breakInside === "avoid"

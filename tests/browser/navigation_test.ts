@@ -55,7 +55,7 @@ async function filter(visit: Visit): Promise<void> {
   assert(found > 0 && found < bedrock, `${found} of ${bedrock}`);
   await visit.check();
   assertEquals(new URL(page.url()).searchParams.get("q"), "edition:bedrock a");
-  assertEquals(await page.title(), "“a”, bedrock edition · blocksweep");
+  assertEquals(await page.title(), "Servers: “a”, Bedrock edition · blocksweep");
   await visit.follow(page.locator(".chips a").filter({ hasText: "“a”" }));
   assertEquals(await matched(page), bedrock);
   const [first] = await addresses(page);

@@ -12,7 +12,7 @@ import { durationText, timeText } from "./quantities.ts";
 const TEXTS: Readonly<Record<keyof DashboardFilters, (value: string) => string>> = {
   text: (value) => `“${value}”`,
   online: (value) => value === "true" ? "online" : "offline",
-  edition: (value) => `${value} edition`,
+  edition: (value) => `${value.slice(0, 1).toUpperCase()}${value.slice(1)} edition`,
   software: (value) => `software ${value}`,
   confidence: (value) => `confidence ${value}`,
   version: (value) => `version ${rangeText(value)}`,
@@ -50,9 +50,10 @@ export function filterTexts(
     .map(([name, value]) => ({ name, value, text: TEXTS[FILTER_NAMES[name]](value) }));
 }
 
-/** The title of a page whose filters may be any. */
-export function filtersTitle(filters: DashboardFilters, usual: string): string {
-  return filterTexts(filters).map(({ text }) => text).join(", ") || usual;
+/** The title of a list of servers: what it lists, and its filters in words. */
+export function filtersTitle(filters: DashboardFilters, what: string): string {
+  const texts = filterTexts(filters).map(({ text }) => text);
+  return texts.length === 0 ? what : `${what}: ${texts.join(", ")}`;
 }
 
 /** A scan by its time, which its identity contains if it is a UUIDv7. */

@@ -190,7 +190,7 @@ Deno.test("a search shows chips, a title and its words, and q has the same words
   assertEquals(status, 200);
   assertStringIncludes(
     text,
-    "<title>“sky block”, version 1.20 to 1.21, with players, with mods · blocksweep</title>",
+    "<title>Servers: “sky block”, version 1.20 to 1.21, with players, with mods · blocksweep</title>",
   );
   assertStringIncludes(
     text,

@@ -145,7 +145,9 @@ Deno.test("the search of a URL is added to its other filters, each value once", 
 
 Deno.test("titles say the filters in words", () => {
   assertEquals(filtersTitle({}, "Servers"), "Servers");
-  const title = (search: string) => filtersTitle(readSearch(search), "");
+  const title = (search: string) =>
+    filtersTitle(readSearch(search), "Servers").replace("Servers: ", "");
+  assertEquals(filtersTitle(readSearch("edition:java"), "Servers"), "Servers: Java edition");
   assertEquals(title("version:1.20..1.21 mods:yes"), "version 1.20 to 1.21, with mods");
   assertEquals(title("players:>0 net:10.0.3.0/24"), "10.0.3.0/24, with players");
   assertEquals(title("version:>=1.20 version:..1.8 version:<1.9 version:>1.7").split(", ").sort(), [

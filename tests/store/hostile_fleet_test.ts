@@ -11,7 +11,7 @@ import { hostileFleet, PORT } from "./hostile_fleet.ts";
 import { all, connect, SERVER, withPostgres } from "./databases.ts";
 import { longTest } from "../long.ts";
 
-const HOSTS = Array.from({ length: 6 }, (_, i) => `127.116.0.${i + 1}`);
+const HOSTS = Array.from({ length: 6 }, (_, i) => `127.66.0.${i + 1}`);
 
 /** Texts that break JSON columns, keys of objects, or queries, as JSON escapes. */
 const TEXTS = [
@@ -81,7 +81,7 @@ Deno.test("the rows of hostile servers can be read from every JSON column, key b
     await using _fleet = hostileFleet(HOSTS, hostileStatus);
     const args = [
       "scan",
-      "127.116.0.0/29",
+      "127.66.0.0/29",
       "-p",
       String(PORT),
       "--protocol",
@@ -139,7 +139,7 @@ Deno.test("eight programs that start at once create a database once, and each wr
     const imports = Array.from({ length: 8 }, (_, i) =>
       run(["import", location, "-", "-q"], {
         permissions: PERMISSIONS,
-        stdin: `127.116.1.${i + 1}:${PORT}\n`,
+        stdin: `127.66.1.${i + 1}:${PORT}\n`,
       }));
     const ended = await Promise.all(imports);
     assertEquals(ended.map(({ code, stderr }) => [code, stderr]), Array(8).fill([0, ""]));

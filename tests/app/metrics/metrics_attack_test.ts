@@ -13,7 +13,7 @@ import { start } from "../../cli/program.ts";
 import { freePort } from "../../fakes/free_port.ts";
 import { longTest } from "../../long.ts";
 
-const RANGE = { start: 0x7f330000, end: 0x7f330100 };
+const RANGE = { start: 0x7f400000, end: 0x7f400100 };
 
 /** The program, and the address of its metrics. */
 interface Victim {
@@ -108,7 +108,7 @@ longTest(
     const hosts = drawFleet({ servers: 60, range: RANGE, seed: 5 });
     await using _fleet = await openFleet(hosts, { clock: systemClock, seed: 1 });
     const expected = hosts.map(({ entry }) => entry);
-    const range = ["127.51.0.0/24", "--rate", "500", "--seed", "1"];
+    const range = ["127.64.0.0/24", "--rate", "500", "--seed", "1"];
     const scan = await attacked(
       ["scan", ...range, "--format", "ndjson", "-o", "-"],
       async ({ child }) => void await child.status,

@@ -16,7 +16,7 @@ import { openFleet } from "../../../src/fleet/simulate/open_fleet.ts";
 import { systemClock } from "../../../src/net/clock.ts";
 import { finish, PrintedText, run, SCAN, start, until } from "../../cli/program.ts";
 
-const RANGE = { start: 0x7f360000, end: 0x7f360100 };
+const RANGE = { start: 0x7f410000, end: 0x7f410100 };
 const SERVERS = 40;
 
 /** A receiver that can be stopped. */

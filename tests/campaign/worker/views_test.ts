@@ -39,7 +39,7 @@ import {
   whenLeases,
 } from "./campaign.ts";
 
-const RANGE = "127.52.0.0/21"; // eight networks
+const RANGE = "127.63.0.0/21"; // eight networks
 const FLEET = { range: RANGE, servers: 80, software: ["bds"], seed: 5 };
 const KEY = leaseKey("lab", 1);
 
@@ -161,7 +161,7 @@ for (
       const counts = vantages.map((one) => count(one, vantages.filter((other) => other !== one)));
       assertEquals(run.seen!.vantages, counts);
       const networks = counts.filter(({ unseen }) => unseen > 0)
-        .map((one) => ({ network: "127.52.0.0/16", ...one }))
+        .map((one) => ({ network: "127.63.0.0/16", ...one }))
         .sort((a, b) => b.unseen - a.unseen);
       assertEquals(run.seen!.networks, networks);
     },
@@ -172,7 +172,7 @@ for (
 /** Submits a campaign of one part with two views, 1,024 targets. */
 async function submitPart(broker: Broker, rate: string): Promise<void> {
   const options = { parts: "1", views: "2", rate };
-  await submit(broker, { targets: ["127.52.0.0/22"], options });
+  await submit(broker, { targets: ["127.63.0.0/22"], options });
 }
 
 natsTest(
@@ -180,7 +180,7 @@ natsTest(
   async () => {
     await using server = await startNats();
     await using broker = await connect(server.url);
-    await using fleet = await startFleet({ ...FLEET, range: "127.52.0.0/22" });
+    await using fleet = await startFleet({ ...FLEET, range: "127.63.0.0/22" });
     await submitPart(broker, "800");
     const killed = startWorker(server.url, { options: { vantage: "a" } });
     await whenLeases(broker, (leases) => (leases.get(KEY)?.counters.sent ?? 0) > 300);

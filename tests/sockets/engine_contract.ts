@@ -159,6 +159,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     await using b = open({ address: ours, port: 0 });
     const got: number[] = [];
     let full: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
+    const capacity = () => full?.promise;
     void b.listen(([number]) => {
       got.push(number);
       if (got.length % 50 !== 0) return;
@@ -167,7 +168,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
         full = undefined;
         gate.resolve();
       });
-    }, () => full?.promise);
+    }, capacity);
     const wanted = Array.from({ length: 200 }, (_, i) => i);
     for (const number of wanted) {
       await a.send(Uint8Array.of(number), { address: ours, port: b.port });
@@ -178,6 +179,7 @@ const testsWith = (ours: number): Record<string, (open: Opener) => Promise<void>
     gate.resolve();
     await b.drained();
     assertEquals(got, wanted);
+    await capacity(); // the last timer
     await b[Symbol.asyncDispose]();
     await b.drained(); // no further datagram arrives
   },

@@ -17,18 +17,24 @@ export interface OtherRows {
 /** Maximum number of rows of a group that are named. */
 const NAMED = 20;
 
-/** The members of groups that are not shown: all that match but the first of each group. */
+/**
+ * The members of groups that are not shown: all that match but the first of each group.
+ *
+ * @param valueOf If given, the first with each value is shown.
+ */
 export function hiddenMembers(
   groups: ServerGroups,
   isMatch: (id: number) => boolean,
+  valueOf: (id: number) => number = () => 0,
 ): ReadonlySet<number> {
   const hidden = new Set<number>();
   for (const group of new Set(groups.values())) {
-    let isShown = false;
+    const shown = new Set<number>();
     for (const { id } of group) {
       if (!isMatch(id)) continue;
-      if (isShown) hidden.add(id);
-      isShown = true;
+      const value = valueOf(id);
+      if (shown.has(value)) hidden.add(id);
+      shown.add(value);
     }
   }
   return hidden;

@@ -103,7 +103,9 @@ const DATA_ROUTES: readonly Route[] = [
     },
     page: {
       defaults: { limit: PAGE, group: "yes" },
-      more: async ({ filters }, { data }) => ({ facets: await facetsOf(data, filters) }),
+      more: async ({ filters, group }, { data }) => ({
+        facets: await facetsOf(data, filters, group === "yes"),
+      }),
       html: serversPage,
     },
     json: {
@@ -210,7 +212,8 @@ const DATA_ROUTES: readonly Route[] = [
   resource({
     path: "/facets",
     hasFilters: true,
-    data: ({ filters }, { data }) => data.facets(filters),
+    parameters: { group: GROUP },
+    data: ({ filters, group }, { data }) => data.facets(filters, group === "yes"),
     json: {
       summary: "Counts of the servers that the filters match, by the values of their properties.",
       schema: ANSWERS.facets,
@@ -352,9 +355,9 @@ export const ROUTES: readonly Route[] = [
 ];
 
 /** The counts of servers; `undefined` if counting takes too long: the page then has none. */
-async function facetsOf(data: DashboardData, filters: DashboardFilters) {
+async function facetsOf(data: DashboardData, filters: DashboardFilters, group = false) {
   try {
-    return await data.facets(filters);
+    return await data.facets(filters, group);
   } catch (error) {
     if (error instanceof DataError && error.trouble === "slow") return undefined;
     throw error;

@@ -251,21 +251,20 @@ export function MatchedCounts(
     page?: Partial<Pick<ServersPage, "total" | "hidden">>;
   },
 ) {
-  const rows = facets?.servers ?? (total == null ? null : total + (hidden ?? 0));
-  if (rows === null) return <p class="matched">&nbsp;</p>;
-  const servers = rows - (hidden ?? 0);
+  const servers = facets?.servers ?? total ?? null;
+  if (servers === null) return <p class="matched">&nbsp;</p>;
   return (
     <p class="matched" aria-live="polite">
       <b>{countText(servers)}</b> {servers === 1 ? "server" : "servers"}
       {!!hidden && (
         <>
           {" at "}
-          <b>{countText(rows)}</b> endpoints
+          <b>{countText(servers + hidden)}</b> endpoints
         </>
       )}
       {facets && (
         <>
-          {hidden ? ", of which " : " · "}
+          {" · "}
           <b>{countText(facets.online)}</b> online · <b>{countText(facets.players)}</b> players
         </>
       )}

@@ -6,6 +6,7 @@
 import type { Database } from "../../store/database/database.ts";
 import { readEvents } from "./events.ts";
 import {
+  hiddenMembers,
   listedParts,
   newestScans,
   runningScans,
@@ -58,9 +59,12 @@ export function dashboardDataOf(
       await readOverview(database, geoipOf, await countsOf(database, serverIndex)),
     servers: (query) =>
       readPage(database, serverIndex, query, geoipOf, query.group ? groups : undefined),
-    facets: async (filters) => {
+    facets: async (filters, group) => {
       await searchDatabase(database, serverIndex, filters);
-      return existing(serverIndex).facets(filters);
+      const index = existing(serverIndex);
+      return group && groups
+        ? index.facetsOfGroups(filters, groups, hiddenMembers)
+        : index.facets(filters);
     },
     named: (name) => namedServers(database, name),
     server: (id) => readDetails(database, id, geoipOf, serverIndex, groups),

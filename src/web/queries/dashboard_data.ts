@@ -263,7 +263,8 @@ export interface Overview {
 export interface DashboardData {
   overview(): Promise<Overview>;
   servers(query: ServersQuery): Promise<ServersPage>;
-  facets(filters: DashboardFilters): Promise<Facets>;
+  /** @param group Whether rows that certainly belong to one server count once. Default: no. */
+  facets(filters: DashboardFilters, group?: boolean): Promise<Facets>;
   /**
    * The servers that a name stands for: the one with this key, or all of this host, with the port if
    * the name has one.

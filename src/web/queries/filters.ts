@@ -76,7 +76,7 @@ export function dataAt(data: DashboardData, now: number): DashboardData {
   return {
     ...data,
     servers: (query) => data.servers(timed(query)),
-    facets: (filters) => data.facets(filtersAt(filters, now)),
+    facets: (filters, group) => data.facets(filtersAt(filters, now), group),
     map: (query) => data.map(timed(query)),
   };
 }

@@ -5,9 +5,10 @@
  */
 import type { MatchIndex, SearchedList, ServerGroups } from "../../store/mod.ts";
 import type { DashboardFilters, Facets, MapCells } from "../queries/dashboard_data.ts";
-import { countFacets, countMatches, type MatchCounts } from "./facets.ts";
+import type { FacetName } from "../queries/schemas.ts";
+import { columnOf, countFacets, countMatches, type MatchCounts } from "./facets.ts";
 import { countCells, type ServerMapQuery } from "./map_cells.ts";
-import { type FoundIds, match, type Matches } from "./match.ts";
+import { FAILED, type FoundIds, match, type Matches } from "./match.ts";
 import { SERVER_BITS, type ServerIndexMemory, ServerIndexReader } from "./server_index.ts";
 
 /** Number of values of filters for which found servers are kept. */
@@ -27,7 +28,15 @@ interface Kept {
   counts?: MatchCounts;
   facets?: Facets;
   hidden?: { readonly groups: ServerGroups; readonly ids: ReadonlySet<number> };
+  grouped?: { readonly groups: ServerGroups; readonly facets: Facets };
 }
+
+/** Finds the rows of groups that are not shown, among those that match; with `valueOf` those of each value. */
+type FindHidden = (
+  groups: ServerGroups,
+  isMatch: (id: number) => boolean,
+  valueOf?: (id: number) => number,
+) => ReadonlySet<number>;
 
 export interface AllCounts extends MatchCounts {
   /** Servers that were last probed before a time. */
@@ -94,10 +103,37 @@ export class CachedServerIndex {
     return kept.counts ??= countMatches(this.#reader, kept.matches);
   }
 
-  /** The facets of the servers that filters match. */
+  /** The facets of the servers that filters match. Each row is a server. */
   facets(filters: DashboardFilters): Facets {
     const kept = this.#keptFor(filters);
     return kept.facets ??= this.#steady(() => countFacets(this.#reader, kept.matches));
+  }
+
+  /**
+   * The facets of the servers that filters match. The rows of a server count once in all, and once for each
+   * value of a facet.
+   *
+   * @param groups Rows that belong to one server.
+   * @param find Finds the rows of groups that are not counted.
+   */
+  facetsOfGroups(filters: DashboardFilters, groups: ServerGroups, find: FindHidden): Facets {
+    const kept = this.#keptFor(filters);
+    if (kept.grouped?.groups === groups) return kept.grouped.facets;
+    const { matches: { count, failed } } = kept;
+    const slotOf = (id: number) => this.#reader.slotOf(id);
+    const hiddenFor = (name?: FacetName) => {
+      const own = name === undefined ? 0 : FAILED[name];
+      const isMatch = (id: number) => {
+        const slot = slotOf(id);
+        return slot >= 0 && slot < count && (failed[slot] & ~own) === 0;
+      };
+      const codes = name === undefined ? undefined : this.#reader.columns[columnOf(name)];
+      const valueOf = codes && ((id: number) => codes[slotOf(id)]);
+      return [...find(groups, isMatch, valueOf)].map(slotOf);
+    };
+    const facets = this.#steady(() => countFacets(this.#reader, kept.matches, hiddenFor));
+    kept.grouped = { groups, facets };
+    return facets;
   }
 
   cells(query: ServerMapQuery, now: number): MapCells {
@@ -123,7 +159,7 @@ export class CachedServerIndex {
   hidden(
     filters: DashboardFilters,
     groups: ServerGroups,
-    find: (groups: ServerGroups, isMatch: (id: number) => boolean) => ReadonlySet<number>,
+    find: FindHidden,
   ): ReadonlySet<number> {
     const kept = this.#keptFor(filters);
     if (kept.hidden?.groups !== groups) {

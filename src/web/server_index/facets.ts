@@ -7,7 +7,7 @@ import { compareVersions } from "../../classify/game_versions.ts";
 import { readTexts } from "../../store/rows/json_cells.ts";
 import type { Facets, FacetValue } from "../queries/dashboard_data.ts";
 import { type FacetName, FACETS } from "../queries/schemas.ts";
-import { FAILED, type Matches } from "./match.ts";
+import { FAILED, type Matches, withoutSlots } from "./match.ts";
 import {
   type DictionaryName,
   SERVER_BITS,
@@ -84,15 +84,31 @@ export function listedValues(name: "protocol" | "flag", list: readonly string[])
   return [...new Set(list)].map((value) => ({ value }));
 }
 
+/**
+ * The slots of rows that are not counted, because another row of their server is: in all, or for the same value
+ * of a facet, where its own filter does not count.
+ */
+export type HiddenSlots = (facet?: FacetName) => readonly number[];
+
 /** Counts the servers that filters match, and the values of each facet. */
-export function countFacets(serverIndex: ServerIndexReader, matches: Matches): Facets {
-  const counts = FACETS.map((name) => [name, countFacet(serverIndex, matches, name)] as const);
+export function countFacets(
+  serverIndex: ServerIndexReader,
+  matches: Matches,
+  hidden: HiddenSlots = () => [],
+): Facets {
+  const counts = FACETS.map((name) =>
+    [
+      name,
+      withoutSlots(matches, hidden(name), () => countFacet(serverIndex, matches, name)),
+    ] as const
+  );
   const of = <Name extends "values" | "total">(part: Name) =>
     Object.fromEntries(counts.map(([name, one]) => [name, one[part]])) as Record<
       FacetName,
       CountedFacet[Name]
     >;
-  return { ...countMatches(serverIndex, matches), facets: of("values"), totals: of("total") };
+  const all = withoutSlots(matches, hidden(), () => countMatches(serverIndex, matches));
+  return { ...all, facets: of("values"), totals: of("total") };
 }
 
 /** The numbers of servers that filters match. */
@@ -122,6 +138,11 @@ interface CountedFacet {
   readonly total: number;
 }
 
+/** The column of a facet's values. */
+export function columnOf(name: FacetName) {
+  return name === "port" ? "port" : FACET_DICTIONARY[name];
+}
+
 /** Counts the values of a facet among the servers that all filters but its own match. */
 function countFacet(
   serverIndex: ServerIndexReader,
@@ -129,7 +150,7 @@ function countFacet(
   name: FacetName,
 ): CountedFacet {
   const { columns, dictionaries } = serverIndex;
-  const column = name === "port" ? "port" : FACET_DICTIONARY[name];
+  const column = columnOf(name);
   const size = column === "port" ? 65_536 : dictionaries[column].size;
   const counts = countCodes(serverIndex, matches, columns[column], size, FAILED[name]);
   // Each server has one number, also if that is of several values.

@@ -18,6 +18,20 @@ export const FAILED = Object.fromEntries(
 /** The bit of servers that other filters do not match, and of removed servers. */
 const EXCLUDED = 1 << FACETS.length;
 
+/** Runs a function while some of the matching servers count as excluded. */
+export function withoutSlots<T>(
+  { failed }: Matches,
+  slots: readonly number[],
+  work: () => T,
+): T {
+  for (const slot of slots) failed[slot] |= EXCLUDED;
+  try {
+    return work();
+  } finally {
+    for (const slot of slots) failed[slot] &= ~EXCLUDED;
+  }
+}
+
 /** The share of the servers up to which those that are not excluded are listed. */
 const FEW = 1 / 8;
 

@@ -108,7 +108,7 @@ async function facetsOf(
   filters: VisitorFilters,
 ): Promise<Facets | undefined> {
   try {
-    return await data.facets(listedFilters(filters));
+    return await data.facets(listedFilters(filters), true);
   } catch (error) {
     if (error instanceof DataError && error.trouble === "slow") return undefined;
     throw error;

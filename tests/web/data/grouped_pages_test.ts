@@ -65,6 +65,28 @@ onEngines("filters show the best known row that they match", async (database) =>
   assertEquals((await data.facets({})).servers, 6);
 });
 
+onEngines("counts of facets with groups are the totals of their lists", async (database) => {
+  await fillGrouped(database);
+  const { data } = await indexedData(database);
+  const chosen: DashboardFilters[] = [{}, { edition: ["bedrock"] }, { port: [25565, 19132] }, {
+    network: ["192.0.2.1"],
+  }];
+  for (const filters of chosen) {
+    const { facets, ...all } = await data.facets(filters, true);
+    const { servers, total } = await data.servers(queryOf(filters));
+    assertEquals(all.servers, total);
+    assertEquals(all.players, servers.reduce((sum, one) => sum + (one.players_online ?? 0), 0));
+    for (const name of ["edition", "port"] as const) {
+      for (const { value, servers: count } of facets[name]) {
+        const one = { ...filters, [name]: [value] } as DashboardFilters;
+        assertEquals(count, (await data.servers(queryOf(one))).total, `${name} ${value}`);
+      }
+    }
+  }
+  const ungrouped = await data.facets({});
+  assertEquals([ungrouped.servers, (await data.facets({}, true)).servers], [6, 4]);
+});
+
 onEngines(
   "pages of grouped rows have each server once, forwards and backwards",
   async (database) => {
@@ -99,14 +121,15 @@ onEngines("the page and the document name the other rows and the rules", async (
   const { data } = await indexedData(database);
   const query = queryOf({});
   const page = await data.servers(query);
-  const facets = await data.facets({});
+  const facets = await data.facets({}, true);
   const html = serversPage({ query, page, facets }, contextOf("/servers"));
   assertStringIncludes(html, "+2 endpoints");
   assertStringIncludes(html, "Geyser: Bedrock and Java side of one server");
   assertStringIncludes(html, "<b>4</b> servers at <b>6</b> endpoints");
   assertStringIncludes(html, 'href="/servers?sort=address&amp;group=no"');
   const ungrouped = queryOf({}, { group: false });
-  const each = { query: ungrouped, page: await data.servers(ungrouped), facets };
+  const rows = { page: await data.servers(ungrouped), facets: await data.facets({}) };
+  const each = { query: ungrouped, ...rows };
   const other = serversPage(each, contextOf("/servers?group=no"));
   assert(!other.includes("+2 endpoints"));
   assertStringIncludes(other, "<b>6</b> servers");

@@ -281,7 +281,7 @@ export const OUTPUT = {
       commands: ["history"],
       help:
         "print the periods from which the uptime of 30 days is computed, of all servers or of those that WORDs " +
-        "match, as CSV",
+        "match, as CSV; --limit does not apply",
     },
     {
       name: "follow",

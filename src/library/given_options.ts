@@ -39,24 +39,40 @@ export function givenOptions(
   further: readonly string[] = [],
 ): GivenOptions {
   if (!isObject(options)) throw wrongType(`the options of ${command}()`, options, "an object");
-  const rows = optionsOf(command).filter(({ forPrograms = true }) => forPrograms);
+  const rows = rowsOf(command);
   const values: Readonly<Record<string, unknown>> = { ...options };
-  const names = [...rows.map(propertyName), ...further, ...Object.keys(COMMON)];
-  const unknown = Object.keys(values).find((name) => !names.includes(name));
-  if (unknown !== undefined) throw unknownOption(command, unknown, names);
-  for (const [name, [is, wanted]] of Object.entries(COMMON)) {
+  for (const name in values) {
+    if (rows.has(name) || Object.hasOwn(COMMON, name) || further.includes(name)) continue;
+    throw unknownOption(command, name, [...rows.keys(), ...further, ...Object.keys(COMMON)]);
+  }
+  for (const name in COMMON) {
+    const [is, wanted] = COMMON[name];
     const value = values[name];
     if (value !== undefined && !is(value)) throw wrongType(name, value, wanted);
   }
   const given = new Map<string, readonly string[]>();
-  for (const option of rows) {
-    const value = values[propertyName(option)];
-    const texts = value === undefined ? [] : textsOf(option, value);
-    if (texts.includes("")) throw new InputError(`Cannot use ${propertyName(option)}: it is empty`);
+  for (const [name, option] of rows) {
+    const value = values[name];
+    if (value === undefined) continue;
+    const texts = textsOf(option, value);
+    if (texts.includes("")) throw new InputError(`Cannot use ${name}: it is empty`);
     if (texts.length === 0) continue;
     given.set(option.name, texts.map((text) => withAbsolutePath(option, text)));
   }
   return { words, given };
+}
+
+/** The options of the functions that were called, by their names in a program. */
+const byCommand = new Map<Command, ReadonlyMap<string, Option>>();
+
+/** The options of a command that programs have, by their names. */
+function rowsOf(command: Command): ReadonlyMap<string, Option> {
+  const kept = byCommand.get(command);
+  if (kept !== undefined) return kept;
+  const rows = optionsOf(command).filter(({ forPrograms = true }) => forPrograms);
+  const named = new Map(rows.map((option) => [propertyName(option), option]));
+  byCommand.set(command, named);
+  return named;
 }
 
 /** The error of an option that a function does not have, with the name that was probably meant. */

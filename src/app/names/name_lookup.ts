@@ -132,7 +132,7 @@ export async function lookUpEach<Item, Found>(
   const work = async () => {
     for (const [i, item] of left) [results[i]] = await Promise.allSettled([find(item)]);
   };
-  await Promise.all(Array.from({ length: LOOKUPS_AT_ONCE }, work));
+  await Promise.all(Array.from({ length: Math.min(items.length, LOOKUPS_AT_ONCE) }, work));
   return results;
 }
 

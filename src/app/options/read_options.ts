@@ -30,18 +30,40 @@ export function readOptions<Name extends Command>(
   { words, given }: GivenOptions,
   { allProtocols, nameOf = dashed }: ReadingContext,
 ): OptionsOf<Name> {
+  const values: Record<string, unknown> = { ...defaultsOf(command, allProtocols) };
+  for (const option of optionsOf(command)) {
+    const texts = given.get(option.name);
+    if (texts === undefined) continue;
+    values[camelCase(option.name)] = valueOf(option, command, texts, { allProtocols, nameOf });
+  }
+  checkFilesApart(command, { words, given, nameOf });
+  return values as OptionsOf<Name>;
+}
+
+/** The values of options that are not given, by command. A program may read options for every server. */
+const defaults = new Map<Command, Readonly<Record<string, unknown>>>();
+
+/** The values of a command's options if none is given. */
+function defaultsOf(
+  command: Command,
+  allProtocols: readonly Protocol[],
+): Readonly<Record<string, unknown>> {
+  const kept = defaults.get(command);
+  if (kept?.allProtocols === allProtocols) return kept;
+  const context = { allProtocols, nameOf: dashed };
   const entries = optionsOf(command).map((option) => [
     camelCase(option.name),
-    valueOf(option, command, given.get(option.name), { allProtocols, nameOf }),
+    valueOf(option, command, [], context),
   ]);
-  checkFilesApart(command, { words, given, nameOf });
-  return { ...Object.fromEntries(entries), allProtocols };
+  const values = { ...Object.fromEntries(entries), allProtocols };
+  defaults.set(command, values);
+  return values;
 }
 
 function valueOf(
   { name, takes, repeat, default: usual, withoutSecrets }: Option,
   command: Command,
-  texts: readonly string[] = [],
+  texts: readonly string[],
   { allProtocols, nameOf }: Required<ReadingContext>,
 ): unknown {
   if (takes === undefined) return texts.length > 0;

@@ -11,9 +11,19 @@ const MAX_COUNT = 0xfff;
 /** A random number from 0 to below 1, for times that only have to be spread. */
 export const randomFraction: () => number = Math.random;
 
-/** Unpredictable bytes from the system's generator. */
+/** Bytes that were requested at once: each request of the system takes 10 µs. */
+const pool = new Uint8Array(4096);
+/** The first byte of the pool that was not used yet. */
+let unused = pool.length;
+
+/** Unpredictable bytes from the system's generator, at most 4,096. */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
-  return crypto.getRandomValues(new Uint8Array(size));
+  if (unused + size > pool.length) {
+    crypto.getRandomValues(pool);
+    unused = 0;
+  }
+  unused += size;
+  return pool.slice(unused - size, unused);
 }
 
 /**

@@ -135,23 +135,22 @@ class NodeSocket implements DatagramSocket<DatagramBatch> {
       this.gate.keptBack++;
       return false;
     }
-    const error = await this.#send(datagram, to);
-    if (error === null) return true;
-    if (!this.#isClosed) this.#count(this.errors.send, error);
-    return false;
-  }
-
-  /** Sends a datagram when the socket is bound; returns the error of the system. */
-  async #send(datagram: Uint8Array, to: Endpoint): Promise<Error | null> {
-    // Node.js refuses this port itself, with a code of its own.
-    if (to.port === 0) return Object.assign(new Error("port 0"), { code: "EINVAL" });
     try {
+      // Node.js refuses this port itself, with a code of its own.
+      if (to.port === 0) throw Object.assign(new Error("port 0"), { code: "EINVAL" });
       if (!this.#isBound) await this.#bound.promise;
-      return await new Promise((resolve) =>
-        this.socket.send(datagram, to.port, formatHost(to), (error) => resolve(error ?? null))
+      await new Promise<void>((resolve, reject) =>
+        this.socket.send(
+          datagram,
+          to.port,
+          formatHost(to),
+          (error) => error ? reject(error) : resolve(),
+        )
       );
+      return true;
     } catch (error) {
-      return error as Error;
+      if (!this.#isClosed) this.#count(this.errors.send, error);
+      return false;
     }
   }
 
@@ -191,7 +190,7 @@ class NodeSocket implements DatagramSocket<DatagramBatch> {
   #close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#bound.reject(new Error("the socket is closed"));
+    if (!this.#isBound) this.#bound.reject(new Error("the socket is closed"));
     this.#closed.resolve();
     this.socket.close();
   }

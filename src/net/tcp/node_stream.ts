@@ -8,8 +8,10 @@ import type { Stream } from "../stream.ts";
 
 /** A stream over a connection of `node:net`. */
 export class NodeStream implements Stream {
-  readonly #chunks: AsyncIterator<Uint8Array>;
   #closed = false;
+  #error: unknown;
+  /** Continues the pending read. */
+  #wake = () => {};
 
   /**
    * Takes ownership of the connection.
@@ -20,21 +22,25 @@ export class NodeStream implements Stream {
     private readonly socket: Socket,
     private readonly count: (error: unknown) => void,
   ) {
-    // This event reports a reset during a write. A later read then returns the reset.
-    socket.on("error", () => {});
-    // After the end of the peer's side, the own side can still be written.
-    this.#chunks = socket.iterator({ destroyOnReturn: false });
+    // This event also reports a reset during a write. A later read then returns the reset.
+    socket.on("error", (error) => this.#error ??= error);
+    // An async iterator of the socket adds more listeners, and makes an error when the socket is destroyed.
+    const wake = () => this.#wake();
+    socket.on("readable", wake).on("end", wake).on("close", wake);
   }
 
   async read(): Promise<Uint8Array | "closed" | "reset"> {
-    try {
-      const { done, value } = await this.#chunks.next();
-      return done ? "closed" : new Uint8Array(value);
-    } catch (error) {
+    const { socket } = this;
+    for (;;) {
+      const chunk: Uint8Array | null = socket.destroyed ? null : socket.read();
+      if (chunk !== null) return new Uint8Array(chunk);
       if (this.#closed) return "closed";
-      this.count(error);
-      return "reset";
+      if (this.#error !== undefined) break;
+      if (socket.readableEnded || socket.closed) return "closed";
+      await new Promise<void>((resolve) => this.#wake = resolve);
     }
+    this.count(this.#error);
+    return "reset";
   }
 
   write(bytes: Uint8Array): Promise<boolean> {

@@ -11,7 +11,8 @@ import type { Endpoints } from "../core/endpoints.ts";
  * accepted them.
  */
 export const CAP_PERIOD_MS = 1010;
-const MIN_ENTRIES = 16;
+/** Few, because each query of one server has caps of its own. */
+const MIN_ENTRIES = 2;
 /** Slots of the hash table per entry. */
 const SLOTS = 4;
 

@@ -125,9 +125,11 @@ export function optOutCheck(): (motd: string) => boolean {
   };
 }
 
+let markers: readonly string[] | undefined;
+
 /** The opt-out markers in lower case. */
 export function optOutMarkers(): readonly string[] {
-  return markerText.toLowerCase().split("\n").map((line) => line.trim())
+  return markers ??= markerText.toLowerCase().split("\n").map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));
 }
 

@@ -7,7 +7,10 @@
 export function withResolvers<T>(): PromiseWithResolvers<T> {
   let resolve!: PromiseWithResolvers<T>["resolve"];
   let reject!: PromiseWithResolvers<T>["reject"];
-  const promise = new Promise<T>((...functions) => [resolve, reject] = functions);
+  const promise = new Promise<T>((resolveIt, rejectIt) => {
+    resolve = resolveIt;
+    reject = rejectIt;
+  });
   return { promise, resolve, reject };
 }
 
@@ -22,7 +25,12 @@ export function groupBy<T>(
   return groups;
 }
 
+/** The two digits of each byte. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 /** `Uint8Array.prototype.toHex()`, which Node 20 and 24 lack. */
 export function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  let text = "";
+  for (let i = 0; i < bytes.length; i++) text += HEX[bytes[i]];
+  return text;
 }

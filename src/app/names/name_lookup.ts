@@ -130,7 +130,13 @@ export async function lookUpEach<Item, Found>(
   const results: PromiseSettledResult<Found>[] = [];
   const left = items.entries();
   const work = async () => {
-    for (const [i, item] of left) [results[i]] = await Promise.allSettled([find(item)]);
+    for (const [i, item] of left) {
+      try {
+        results[i] = { status: "fulfilled", value: await find(item) };
+      } catch (reason) {
+        results[i] = { status: "rejected", reason };
+      }
+    }
   };
   await Promise.all(Array.from({ length: Math.min(items.length, LOOKUPS_AT_ONCE) }, work));
   return results;

@@ -14,7 +14,7 @@ import type { Range } from "../../targets/ranges.ts";
 import { crowdedAddresses } from "./crowded_addresses.ts";
 import { NO_CONNECTION } from "./raknet/open_connection_styles.ts";
 import { HOSTILE_BEHAVIOURS, HostileHost, NAMED_TRICKS } from "./hostile/hostile_hosts.ts";
-import { drawIdentity, type SimulatedIdentity } from "./server_identity.ts";
+import { drawIdentity, ofJava, type SimulatedIdentity } from "./server_identity.ts";
 import { labelled } from "./expected_labels.ts";
 import { LAN_SOFTWARE, SOFTWARE, type Software } from "./software.ts";
 import type { ManifestEntry } from "../manifest.ts";
@@ -154,17 +154,23 @@ export function placeServer(
 ): FleetHost {
   const kind = kindOf(software);
   const random = new Random(seed);
-  const whole = { ...drawIdentity(random), ...identity };
+  const whole = { ...released(kind, drawIdentity(random)), ...identity };
   return serverOf(address, kind, kind.adapt?.(whole) ?? whole, random);
 }
 
+/** An identity with a release of the software's edition. */
+function released(software: Software, identity: SimulatedIdentity): SimulatedIdentity {
+  const isJava = software.port === 25565 || software.announcement !== undefined;
+  return isJava ? ofJava(identity) : identity;
+}
+
 function drawServer(address: Address, software: Software, random: Random): FleetHost[] {
-  const identity = (software.adapt ?? ((same) => same))(drawIdentity(random));
+  const identity = (software.adapt ?? ((same) => same))(released(software, drawIdentity(random)));
   const { twin, everyPort } = software;
   const host = serverOf(address, software, identity, random);
   if (everyPort) return EVERY_PORT.map((port) => ({ ...host, endpoint: { address, port } }));
   if (twin === undefined) return [host];
-  const other = serverOf(address, twin, identity, random);
+  const other = serverOf(address, twin, released(twin, identity), random);
   return [withTwin(host, other), withTwin(other, host)];
 }
 

@@ -48,15 +48,24 @@ const WIDE = ["大人気サーバー", "сервер", "🎮", "خادم", "Ｆ�
 const NAMES = ["Steve", "Alex", "barneygale", "Vivalahelvig", "Ann", "Bob_7", "x_Y_x", "NotchJr"];
 const LEVELS = ["world", "Bedrock level", "My World", "lobby_1", "hub-2"];
 const PLUGIN_NAMES = ["WorldEdit", "LuckPerms", "EssentialsX", "DevTools", "Vault", "Dynmap"];
-const RELEASES: readonly (readonly [string, number])[] = [
-  ["1.21.50", 766],
-  ["1.21.60", 776],
-  ["1.20.80", 671],
-  ["1.19.63", 568],
+type Release = Pick<SimulatedIdentity, "version" | "protocol">;
+/** Releases of both editions. */
+const RELEASES: readonly Readonly<Record<"bedrock" | "java", Release>>[] = [
+  { bedrock: { version: "1.21.50", protocol: 766 }, java: { version: "1.21.4", protocol: 769 } },
+  { bedrock: { version: "1.21.60", protocol: 776 }, java: { version: "1.21.10", protocol: 773 } },
+  { bedrock: { version: "1.20.80", protocol: 671 }, java: { version: "1.20.6", protocol: 766 } },
+  { bedrock: { version: "1.19.63", protocol: 568 }, java: { version: "1.19.4", protocol: 762 } },
 ];
 
+/** An identity with a release of Java Edition in place of one of Bedrock Edition. */
+export function ofJava(identity: SimulatedIdentity): SimulatedIdentity {
+  const { java } = RELEASES.find(({ bedrock }) => bedrock.version === identity.version) ?? {};
+  return { ...identity, ...java };
+}
+
+/** Draws an identity with a release of Bedrock Edition. */
 export function drawIdentity(random: Random): SimulatedIdentity {
-  const [version, protocol] = random.pick(RELEASES);
+  const { bedrock: { version, protocol } } = random.pick(RELEASES);
   const online = random.chance(0.4) ? 0 : random.below(8);
   return {
     motd: drawMotd(random, [...WORDS, ...AWKWARD, ...LATIN, ...WIDE]),

@@ -10,7 +10,7 @@ import { filtersTitle, filterTexts } from "../components/filter_texts.ts";
 import { toggled } from "../components/links.ts";
 import { ageText, countText, shortCount } from "../components/quantities.ts";
 import { safeText } from "../components/texts.tsx";
-import type { Facets, ServersPage } from "../queries/dashboard_data.ts";
+import type { Facets, FacetValue, ServersPage } from "../queries/dashboard_data.ts";
 import { filterQuery } from "../queries/filters.ts";
 import type { FacetName } from "../queries/schemas.ts";
 import { searchOf } from "../queries/search_words.ts";
@@ -111,7 +111,7 @@ function Checked({ page: { servers }, now }: { page: ServersPage; now: number })
 
 /** What many visitors look for, and the chosen filters. */
 function Chips({ list: { filters, facets } }: { list: VisitorList }) {
-  const versions = (facets?.facets.version ?? []).map(({ value }) => value)
+  const versions = byOnline(facets?.facets.version ?? []).map(({ value }) => value)
     .filter((value): value is string => typeof value === "string" && /^\d+(\.\d+)+$/.test(value));
   const usual: (readonly [string, VisitorFilters])[] = [
     ["Java", { edition: ["java"] }],
@@ -154,6 +154,11 @@ function Chips({ list: { filters, facets } }: { list: VisitorList }) {
   );
 }
 
+/** The values of a facet in the order of the numbers that the list shows. */
+function byOnline(values: readonly FacetValue[]): FacetValue[] {
+  return values.toSorted((a, b) => b.online - a.online);
+}
+
 /** The most frequent values of a facet, as links. */
 function FacetValues(
   { name, title, facets, filters }: {
@@ -163,7 +168,8 @@ function FacetValues(
     filters: VisitorFilters;
   },
 ) {
-  const values = facets.facets[name].filter(({ value }) => value !== null && value !== "");
+  const values = byOnline(facets.facets[name])
+    .filter(({ value }) => value !== null && value !== "");
   if (values.length === 0) return null;
   const chosen: readonly (string | number)[] = filters[name] ?? [];
   const nameOf = (value: string) =>

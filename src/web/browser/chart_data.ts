@@ -47,7 +47,7 @@ export interface ChartData {
 /** The meanings of bands. */
 export const BANDS: Readonly<Record<Band["kind"], string>> = {
   unwatched: "not watched",
-  half: "half watched",
+  half: "partly watched",
   offline: "offline",
   partly: "partly offline",
 };

@@ -116,12 +116,14 @@ export function scanPage(
             : <ServerTable servers={finds} now={now} label="Found" hasGeoip={hasGeoip} />}
         </Card>
         <div class="grid">
-          <Card title="Losses and rate">
+          <Card title={scan.kind === "watch" ? "Details" : "Losses and rate"}>
             <Losses scan={scan} />
           </Card>
-          <Card title="Targets">
-            <Ranges scan={scan} />
-          </Card>
+          {(scan.kind !== "watch" || scan.ranges.length > 0) && (
+            <Card title="Targets">
+              <Ranges scan={scan} />
+            </Card>
+          )}
         </div>
       </div>
     ),
@@ -309,17 +311,21 @@ function LiveChart(
 }
 
 function Losses({ scan }: { scan: StoredScan }) {
-  const { packet_loss: loss, rows_lost: rows, rate, rate_reason: reason } = scan;
+  const { kind, packet_loss: loss, rows_lost: rows, rate, rate_reason: reason } = scan;
   return (
     <dl class="facts">
-      <dt>Packet loss, estimated</dt>
-      <dd data-live="loss">{percentText(loss)}</dd>
       <dt>Rows that could not be written</dt>
       <dd data-live="rows-lost">{countText(rows)}</dd>
-      <dt>Rate limit found</dt>
-      <dd data-live="rate">
-        {rate === null ? "not searched" : `${countText(rate)} packets a second`}
-      </dd>
+      {kind !== "watch" && (
+        <>
+          <dt>Packet loss, estimated</dt>
+          <dd data-live="loss">{percentText(loss)}</dd>
+          <dt>Rate limit found</dt>
+          <dd data-live="rate">
+            {rate === null ? "not searched" : `${countText(rate)} packets a second`}
+          </dd>
+        </>
+      )}
       {reason !== null && (
         <>
           <dt>Reason for the rate</dt>

@@ -55,6 +55,8 @@ const STATES: readonly (readonly [string, Pick<DashboardFilters, StateFilter>, t
     ["Down for a day", { down: -24 * HOUR_MS }],
     ["Changed in 1 h", { since: -HOUR_MS }],
     ["Changed in 24 h", { since: -24 * HOUR_MS }],
+    ["New in the last scan", { saw: "new" }],
+    ["Lost by the last scan", { saw: "lost" }, "Servers that replied to the scan before"],
     ["Not probed for 7 d", { stale: -7 * 24 * HOUR_MS }],
     [
       "Counts not believed",
@@ -63,7 +65,7 @@ const STATES: readonly (readonly [string, Pick<DashboardFilters, StateFilter>, t
     ],
   ];
 
-type StateFilter = "online" | "down" | "since" | "stale" | "flag";
+type StateFilter = "online" | "down" | "since" | "saw" | "stale" | "flag";
 
 /** The states of servers as filters. */
 export function StateList({ filters, sort, group }: FilterProps) {

@@ -214,9 +214,10 @@ function Sentence({ details, now }: { details: ServerDetails; now: number }) {
             </>
           )}
           {parts.map((part, i) => <>{i > 0 && ", "}{part}</>)}
-          {state === "online" && since !== null && (
+          {state === "online" && (
             <>
-              , online since <Time at={since} now={now} />
+              {since === null ? ", first found " : ", online since "}
+              <Time at={since ?? server.first_seen} now={now} />
             </>
           )}.
         </>

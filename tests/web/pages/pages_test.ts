@@ -370,7 +370,8 @@ Deno.test("the page of a server says in one sentence what it is, and how it is",
   const paper = { software: "Paper 1.21.4", version: "1.21.4", gamemode: "survival" };
   const text = textOf({ ...paper, players_online: 12, players_max: 100, seen_at: NOW - 5000 });
   const sentence =
-    "Paper 1.21.4, survival, 12 of 100 players, up 99.1 % of the 84 % watched (4,320 polls).";
+    "Paper 1.21.4, survival, 12 of 100 players, up 99.1 % of the 84 % watched (4,320 polls), " +
+    "first found 11:00 UTC.";
   assert(text.includes(sentence), text);
   assert(text.includes("Players12 of 100"), text);
 });

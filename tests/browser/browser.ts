@@ -142,7 +142,7 @@ export class Visit {
   }
 
   /**
-   * The problems until now, whether the window scrolls sideways, and the serious and critical
+   * The problems until now, whether the window or a list of servers scrolls sideways, and the serious and critical
    * violations that axe finds.
    */
   async faults(): Promise<string[]> {
@@ -152,6 +152,10 @@ export class Visit {
       return scrollWidth - clientWidth;
     });
     const faults = hidden > 0 ? [`${hidden} pixels are to the right of the window`] : [];
+    const cut = await page.locator(".scroll:has(> .servers)").evaluateAll((tables) =>
+      tables.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length
+    );
+    if (cut > 0) faults.push(`columns of ${cut} lists of servers are cut`);
     if (!this.#look.withoutScripts) faults.push(...await this.#inaccessible());
     await this.#photograph();
     faults.unshift(...this.#problems.splice(0));

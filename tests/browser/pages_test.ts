@@ -8,9 +8,13 @@ const RANGE = "127.84.0.0/22";
 /** 40 servers in four networks /24. */
 const FLEET = { servers: 40, hostile: 0, range: { start: 0x7f540000, end: 0x7f540400 }, seed: 7 };
 
+/** A part of it, whose servers are offline in a second scan. */
+const OFFLINE = "127.84.3.0/24";
+
 /** The pages, except the one of the scan. */
 const PATHS = [
   ...["/", "/?days=1", "/servers", "/servers?edition=bedrock&sort=name", "/servers?text=nothing"],
+  ...["/servers?online=false", "/servers?sort=new"],
   ...[
     "/servers/1",
     "/compare",
@@ -65,6 +69,10 @@ async function checkPrint(visit: Visit, path: string): Promise<void> {
     }).map((element) => `${element.tagName}.${element.className}`)
   );
   assertEquals([...new Set(cut)], [], path);
+  const broken = await page.locator(".servers .c-address code").evaluateAll((addresses) =>
+    addresses.filter((address) => address.getBoundingClientRect().height > 20).length
+  );
+  assertEquals(broken, 0, `${path}: addresses on two lines`);
   const names = await page.locator(".server h2").evaluateAll((names) =>
     names.map((name) => name.getBoundingClientRect().width)
   );
@@ -84,6 +92,7 @@ Deno.test("every page is without faults, wide and narrow, light and dark, also w
       FLEET,
       () => succeed("scan", RANGE, "-o", database, "--seed", "1", "--cooldown", "200ms", "-q"),
     );
+    await succeed("scan", OFFLINE, "-o", database, "--down-after", "1", "--retries", "0", "-q");
     await withDashboard(database, (origin) =>
       withBrowser(async (browser) => {
         const { scans } = await (await fetch(`${origin}/api/scans`)).json();

@@ -39,11 +39,16 @@ export function shortCount(value: number): string {
 
 /** The time since or until a moment in its largest unit: `just now`, `5 min ago`, `in 3 h`. */
 export function ageText(at: number, now: number): string {
-  const seconds = Math.abs(Math.round((now - at) / 1000));
-  if (seconds < 5) return "just now";
+  const ms = Math.abs(now - at);
+  if (Math.round(ms / 1000) < 5) return "just now";
+  return at > now ? `in ${spanText(ms)}` : `${spanText(ms)} ago`;
+}
+
+/** A duration in the largest unit of which it has two: `5 min`, `47 h`, `2 d`. */
+export function spanText(ms: number): string {
+  const seconds = Math.round(ms / 1000);
   const [unit, size] = DURATION_UNITS.find(([, size]) => seconds >= 2 * size) ?? DURATION_UNITS[3];
-  const count = withCommas(Math.floor(seconds / size));
-  return at > now ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+  return `${withCommas(Math.floor(seconds / size))} ${unit}`;
 }
 
 /** A date and time to the second, `2026-01-31 23:59:59`; empty for times that no date can have. */

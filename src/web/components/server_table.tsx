@@ -16,7 +16,7 @@ import {
   usualOrder,
 } from "../../store/queries/orders.ts";
 import { serversUrl } from "./links.ts";
-import { countText, latencyText } from "./quantities.ts";
+import { countText, latencyText, spanText, timeText } from "./quantities.ts";
 import {
   Badges,
   Players,
@@ -41,6 +41,16 @@ const COLUMNS = {
   seen: "Last probe",
 } as const;
 
+/** The times that the last column may have: their titles, and the columns of servers. */
+const TIMES = {
+  new: ["First found", "first_seen"],
+  changed: ["Last change", "changed_at"],
+  seen: [COLUMNS.seen, "probed_at"],
+} as const;
+
+/** A time by which servers are sorted. */
+type TimeOrder = keyof typeof TIMES;
+
 /** The `id` of the form to which the choices of rows belong. */
 export const COMPARE_FORM = "compare";
 
@@ -48,32 +58,41 @@ export type ServerColumn = keyof typeof COLUMNS;
 
 /**
  * A table of servers. With a query its headings sort, and reverse the order, and its rows can be
- * chosen for the form {@linkcode COMPARE_FORM}.
+ * chosen for the form {@linkcode COMPARE_FORM}. The last column has the time by which the rows are
+ * sorted, otherwise that of the last probe, which narrow windows and paper omit.
+ *
+ * @param sorted The time by which the rows are sorted. Default: that of the query.
  */
 export function ServerTable(
-  { servers, now, label, query, others = {}, hasGeoip }: {
+  { servers, now, label, query, sorted, others = {}, hasGeoip }: {
     servers: readonly ListedServer[];
     now: number;
     label: string;
     query?: ServersQuery;
+    sorted?: TimeOrder;
     others?: ServersPage["others"];
     hasGeoip: boolean;
   },
 ) {
-  const headingOf = (column: ServerColumn, title: string): Heading => {
-    if (query === undefined || !isOrder(column)) return { content: title };
+  const order = query === undefined ? undefined : usualOrder(query.sort);
+  const chosen = sorted ?? (isTime(order) ? order : undefined);
+  const time = chosen ?? "seen";
+  const headingOf = (column: ServerColumn, usualTitle: string): Heading => {
+    const [name, title] = column === "seen" ? [time, TIMES[time][0]] : [column, usualTitle];
+    if (query === undefined || !isOrder(name)) return { content: title };
     const { filters, sort, group } = query;
-    const isChosen = column === usualOrder(sort);
-    const url = serversUrl(filters, { sort: isChosen ? reversedOrder(sort) : column, group });
-    const order = SERVER_ORDERS[sort].isDescending ? "descending" : "ascending";
-    return { content: <a href={url}>{title}</a>, order: isChosen ? order : undefined };
+    const isChosen = name === order;
+    const url = serversUrl(filters, { sort: isChosen ? reversedOrder(sort) : name, group });
+    const direction = SERVER_ORDERS[sort].isDescending ? "descending" : "ascending";
+    return { content: <a href={url}>{title}</a>, order: isChosen ? direction : undefined };
   };
   return (
-    <ServerTableFrame label={label} headingOf={headingOf}>
+    <ServerTableFrame label={label} headingOf={headingOf} isByTime={chosen !== undefined}>
       {servers.map((server) => (
         <ServerRow
           server={server}
           now={now}
+          time={time}
           hasGeoip={hasGeoip}
           isChoice={query !== undefined}
           others={others[server.id]}
@@ -94,12 +113,16 @@ function LastReply({ server, now }: { server: ListedServer; now: number }) {
       {state === "online" && <small>{latencyText(latency)}</small>}
       {state === "stale" && <small>stale</small>}
       {!online && changedAt >= seenAt && (
-        <small>
-          offline since <Age at={changedAt} now={now} />
+        <small title={`since ${timeText(changedAt)} UTC`}>
+          {`offline for ${spanText(now - changedAt)}`}
         </small>
       )}
     </>
   );
+}
+
+function isTime(order: string | undefined): order is TimeOrder {
+  return order !== undefined && Object.hasOwn(TIMES, order);
 }
 
 /** Whether servers can be sorted by a column. */
@@ -120,13 +143,15 @@ interface Heading {
  *
  * @param isScripted Whether a script fills and shows the table.
  * @param omitted A column that the table does not have.
+ * @param isByTime Whether the rows are sorted by the time in the last column.
  */
 export function ServerTableFrame(
-  { label, headingOf, isScripted, omitted, children }: {
+  { label, headingOf, isScripted, omitted, isByTime, children }: {
     label: string;
     headingOf: (column: ServerColumn, title: string) => Heading;
     isScripted?: boolean;
     omitted?: ServerColumn;
+    isByTime?: boolean;
     children?: Child;
   },
 ) {
@@ -135,7 +160,7 @@ export function ServerTableFrame(
   return (
     <div class="scroll">
       <table
-        class="servers"
+        class={isByTime ? "servers by-time" : "servers"}
         role="table"
         aria-label={label}
         data-servers={isScripted}
@@ -177,15 +202,17 @@ function OtherEndpoints({ others }: { others: OtherRows }) {
 }
 
 function ServerRow(
-  { server, now, hasGeoip, isChoice, others }: {
+  { server, now, time, hasGeoip, isChoice, others }: {
     server: ListedServer;
     now: number;
+    time: TimeOrder;
     hasGeoip: boolean;
     isChoice: boolean;
     others: OtherRows | undefined;
   },
 ) {
   const { key, country, operator, protocols } = server;
+  const [timeTitle, timeColumn] = TIMES[time];
   return (
     <tr role="row" class={server.online ? undefined : "is-offline"}>
       <td role="cell" class="c-name">
@@ -229,8 +256,8 @@ function ServerRow(
       <td role="cell" class="c-replied">
         <LastReply server={server} now={now} />
       </td>
-      <td role="cell" class="c-seen">
-        <Age at={server.probed_at} now={now} />
+      <td role="cell" class="c-seen" data-title={timeTitle}>
+        <Age at={server[timeColumn]} now={now} />
       </td>
     </tr>
   );

@@ -123,6 +123,7 @@ function Content({ data, context }: { data: OverviewPageData; context: PageConte
             servers={overview.newest}
             now={now}
             label="Newest servers"
+            sorted="new"
             hasGeoip={hasGeoip}
           />
         </Card>

@@ -18,6 +18,7 @@ import {
   usualOrder,
 } from "../../store/queries/orders.ts";
 import { filterQuery } from "../queries/filters.ts";
+import { guessedFilters, searchOf } from "../queries/search_words.ts";
 import { filtersTitle } from "../components/filter_texts.ts";
 import { serversUrl, urlOf, USUAL_SORT } from "../components/links.ts";
 import {
@@ -138,9 +139,20 @@ function NoServers(
         <p>
           Remove a filter above, or <a href="/servers">show all servers</a>.
         </p>
+        <Guess filters={filters} />
         <AddressHint filters={filters} context={context} />
       </Empty>
     );
+}
+
+/** The filters that texts may mean. */
+function Guess({ filters }: { filters: DashboardFilters }) {
+  const guess = guessedFilters(filters);
+  return guess === undefined ? null : (
+    <p>
+      Did you mean <a href={serversUrl(guess)}>{safeText(searchOf(guess))}</a>?
+    </p>
+  );
 }
 
 /** What may find servers of an address or text that no server has. */

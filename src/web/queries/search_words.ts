@@ -199,6 +199,47 @@ function placeOf(word: string): readonly Pair[] | undefined {
   return [["network", address], ...port === undefined ? [] : [["port", port] as const]];
 }
 
+/** Words that many people type for a filter, and the filter. */
+const PLAIN_WORDS: Readonly<Record<string, DashboardFilters>> = {
+  ...Object.fromEntries(
+    ["java", "bedrock", "education", "pocket"].map((name) => [name, { edition: [name] }]),
+  ),
+  ...Object.fromEntries(["mods", "modded"].map((name) => [name, { mods: ["yes"] }])),
+};
+
+/**
+ * The filters in which texts such as `1.20.4`, `java` and `modded`, which may also be parts of names, are
+ * versions, editions and mods; `undefined`: no text is such a word.
+ *
+ * @example
+ * ```ts
+ * import { guessedFilters } from "./search_words.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(
+ *   guessedFilters({ text: ["sky", "Bedrock", "1.20..1.21"] }),
+ *   { edition: ["bedrock"], version: ["1.20..1.21"], text: ["sky"] },
+ * );
+ * assertEquals(guessedFilters({ text: ["sky"] }), undefined);
+ * ```
+ */
+export function guessedFilters(filters: DashboardFilters): DashboardFilters | undefined {
+  const { text = [], version = [], ...others } = filters;
+  const isVersion = (word: string) =>
+    /\d\.\d/.test(word) && /^[\d.<>=]+$/.test(word) &&
+    FILTER_PARAMETERS.version.read(word) !== undefined;
+  const wordOf = (one: string) => one.toLowerCase();
+  const isPlain = (one: string) => Object.hasOwn(PLAIN_WORDS, wordOf(one));
+  const left = text.filter((one) => !isPlain(one) && !isVersion(one));
+  if (left.length === text.length) return undefined;
+  const versions = [...version, ...text.filter(isVersion)];
+  return {
+    ...Object.assign(others, ...text.filter(isPlain).map((one) => PLAIN_WORDS[wordOf(one)])),
+    ...versions.length > 0 && { version: versions },
+    ...left.length > 0 && { text: left },
+  };
+}
+
 /** The bounds of `players:`. */
 function boundsOf(word: string, value: string): readonly Pair[] {
   const [, sign = "", number] = /^(>=|<=|>|<)?(\d{1,9})$/.exec(value) ?? [];

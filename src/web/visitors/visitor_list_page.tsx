@@ -13,7 +13,7 @@ import { safeText } from "../components/texts.tsx";
 import type { Facets, FacetValue, ServersPage } from "../queries/dashboard_data.ts";
 import { filterQuery } from "../queries/filters.ts";
 import type { FacetName } from "../queries/schemas.ts";
-import { searchOf } from "../queries/search_words.ts";
+import { guessedFilters, searchOf } from "../queries/search_words.ts";
 import { Cards, countryName, type HourlyPlayers } from "./visitor_cards.tsx";
 import { listUrl, type VisitorFilters } from "./visitor_filters.ts";
 import { visitorDocument, VisitorSearch } from "./visitor_layout.tsx";
@@ -72,6 +72,7 @@ export function visitorListPage(list: VisitorList, context: VisitorContext): str
           </p>
         </div>
         <VisitorSearch search={searchOf(filters)} />
+        <Guess filters={filters} />
         {list.ignored.length > 0 && (
           <p class="hint">{`Not a filter of this list: ${list.ignored.join(", ")}.`}</p>
         )}
@@ -101,6 +102,19 @@ export function visitorListPage(list: VisitorList, context: VisitorContext): str
       </>
     ),
   });
+}
+
+/** The filters that texts of the search may mean. */
+function Guess({ filters }: { filters: VisitorFilters }) {
+  const guess = guessedFilters(filters);
+  if (guess === undefined) return null;
+  const texts = filterTexts(guess).map(({ text }) => text);
+  return (
+    <p class="hint">
+      Names, MOTDs and software are searched. Did you mean{" "}
+      <a href={listUrl(guess)} rel="nofollow">{safeText(texts.join(", "))}</a>?
+    </p>
+  );
 }
 
 /** When the servers of the page were last probed. */

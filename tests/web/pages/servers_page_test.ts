@@ -1,5 +1,5 @@
-/** Tests the list of servers: its times. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+/** Tests the list of servers: its times, and what it suggests if no server matches. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { ServerOrder } from "../../../src/store/queries/orders.ts";
 import type { DashboardFilters } from "../../../src/web/queries/dashboard_data.ts";
 import type { ListedServer } from "../../../src/web/queries/schemas.ts";
@@ -42,4 +42,10 @@ Deno.test("a row of an offline server says for how long", () => {
   const offline = { online: false, seen_at: NOW - 40 * MINUTE, changed_at: NOW - 39 * MINUTE };
   const html = listOf([{ ...serverOf("Sample"), ...offline }]);
   assertStringIncludes(html, ">offline for 39 min</small>");
+});
+
+Deno.test("a list without servers suggests the filters that its texts may mean", () => {
+  const empty = listOf([], "players", { text: ["sky", "java", "1.20.4"], minPlayers: 1 });
+  assertStringIncludes(empty, ">sky edition:java version:1.20.4 players:&gt;0</a>?");
+  assert(!listOf([], "players", { text: ["sky"] }).includes("Did you mean"));
 });

@@ -264,6 +264,12 @@ Deno.test("the list names the words of a search for which it has no filter", asy
   assertFalse((await visit()("GET /?q=sky")).text.includes("Not a filter"));
 });
 
+Deno.test("a list suggests the filters that words of a search may mean", async () => {
+  const { text } = await visit()("GET /?q=sky+Bedrock+1.20.80");
+  assertStringIncludes(text, 'href="/?text=sky&amp;edition=bedrock&amp;version=1.20.80"');
+  assertFalse((await visit()("GET /?q=sky")).text.includes("Did you mean"));
+});
+
 Deno.test("the title of a server has its players and its game", () => {
   const server = listedServer(1, { players_online: 12, players_max: 100, version: "1.21" });
   assertEquals(titleOf({ ...server, edition: "java" }, NOW), "Server 1, 12/100 players, Java 1.21");

@@ -11,9 +11,10 @@ import { Card } from "../components/blocks.tsx";
 import { contactUrl } from "../components/links.ts";
 import { safeText } from "../components/texts.tsx";
 import { optOutMarkers } from "../../targets/shipped_lists.ts";
-import type { Facets, Trend, TrendDays } from "../queries/dashboard_data.ts";
+import type { Facets, FacetValue, Trend, TrendDays } from "../queries/dashboard_data.ts";
 import { listUrl } from "./visitor_filters.ts";
 import { siteName, visitorDocument } from "./visitor_layout.tsx";
+import { editionName } from "./visitor_server.ts";
 import type { VisitorContext } from "./visitor_site.ts";
 
 const BARS = ["edition", "version", "software", "country"] as const;
@@ -36,14 +37,16 @@ export function statisticsPage(
         <h1>Statistics</h1>
         <div class="grid">
           {trendCharts(trend, { days, now: context.now }).map((data) => (
-            <Card title={data.title}>
+            <div class="card">
               <Chart data={data} />
-            </Card>
+            </div>
           ))}
           {facets && names.filter((name) => facets.facets[name].length > 0).map((name) => (
             <Bars
               name={name}
-              values={facets.facets[name]}
+              values={name === "edition"
+                ? facets.facets.edition.map(withEditionName)
+                : facets.facets[name]}
               servers={facets.servers}
               linkOf={(value) => value === null ? undefined : listUrl({ [name]: [value] })}
             />
@@ -52,6 +55,10 @@ export function statisticsPage(
       </>
     ),
   });
+}
+
+function withEditionName(one: FacetValue): FacetValue {
+  return one.value === null ? one : { ...one, label: editionName(String(one.value)) };
 }
 
 /** Who runs the list, where its facts come from, and how a server is removed. */

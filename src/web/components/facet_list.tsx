@@ -58,6 +58,7 @@ const STATES: readonly (readonly [string, Pick<DashboardFilters, StateFilter>, t
     ["New in the last scan", { saw: "new" }],
     ["Lost by the last scan", { saw: "lost" }, "Servers that replied to the scan before"],
     ["Not probed for 7 d", { stale: -7 * 24 * HOUR_MS }],
+    ["Lists mods", { mods: ["yes"] }],
     [
       "Counts not believed",
       { flag: (Object.keys(PLAYER_FLAGS) as PlayerFlag[]).sort() },
@@ -65,7 +66,7 @@ const STATES: readonly (readonly [string, Pick<DashboardFilters, StateFilter>, t
     ],
   ];
 
-type StateFilter = "online" | "down" | "since" | "saw" | "stale" | "flag";
+type StateFilter = "online" | "down" | "since" | "saw" | "stale" | "mods" | "flag";
 
 /** The states of servers as filters. */
 export function StateList({ filters, sort, group }: FilterProps) {

@@ -217,7 +217,7 @@ const PLAIN_WORDS: Readonly<Record<string, DashboardFilters>> = {
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(
- *   guessedFilters({ text: ["sky", "Bedrock", "1.20..1.21"] }),
+ *   guessedFilters({ text: ["sky", "Bedrock", "1.20-1.21"] }),
  *   { edition: ["bedrock"], version: ["1.20..1.21"], text: ["sky"] },
  * );
  * assertEquals(guessedFilters({ text: ["sky"] }), undefined);
@@ -228,11 +228,12 @@ export function guessedFilters(filters: DashboardFilters): DashboardFilters | un
   const isVersion = (word: string) =>
     /\d\.\d/.test(word) && /^[\d.<>=]+$/.test(word) &&
     FILTER_PARAMETERS.version.read(word) !== undefined;
+  const versionOf = (word: string) => word.replace(/^([\d.]+)-([\d.]+)$/, "$1..$2");
   const wordOf = (one: string) => one.toLowerCase();
   const isPlain = (one: string) => Object.hasOwn(PLAIN_WORDS, wordOf(one));
-  const left = text.filter((one) => !isPlain(one) && !isVersion(one));
+  const left = text.filter((one) => !isPlain(one) && !isVersion(versionOf(one)));
   if (left.length === text.length) return undefined;
-  const versions = [...version, ...text.filter(isVersion)];
+  const versions = [...version, ...text.map(versionOf).filter(isVersion)];
   return {
     ...Object.assign(others, ...text.filter(isPlain).map((one) => PLAIN_WORDS[wordOf(one)])),
     ...versions.length > 0 && { version: versions },

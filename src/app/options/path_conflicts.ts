@@ -42,6 +42,7 @@ export interface NamedFiles extends GivenOptions {
  * @throws InputError for the first such file. Nothing is opened.
  */
 export function checkFilesApart(command: Command, named: NamedFiles): void {
+  if (named.written === undefined && !mayWrite(command)) return;
   const files = [...filesOf(command, named)];
   const written = files.filter(({ isWritten }) => isWritten);
   if (written.length === 0) return;
@@ -56,6 +57,12 @@ export function checkFilesApart(command: Command, named: NamedFiles): void {
     if (other === undefined) seen.set(keyOfPath(file), file);
     else if (!isUpdate(file, other)) throw conflict(file, other);
   }
+}
+
+/** Whether an option or argument of a command names a file that is written. */
+function mayWrite(command: Command): boolean {
+  return COMMANDS[command].words?.written !== undefined ||
+    optionsOf(command).some(({ takes }) => takes?.isWritten);
 }
 
 /** The files that the program or SQLite writes and removes beside an output. */

@@ -62,7 +62,8 @@ export interface NamedHost {
 export async function locateHosts(
   { options, words, network, note }: QueryCall,
 ): Promise<readonly NamedHost[]> {
-  const lookups = { ...network, note, allowPrivate: options.allowPrivate };
+  const { resolve, findService } = network;
+  const lookups = { resolve, findService, note, allowPrivate: options.allowPrivate };
   const protocols = protocolsOf(options);
   const results = await lookUpEach(words, (word) => locate(word, protocols, lookups));
   const hosts: NamedHost[] = [];

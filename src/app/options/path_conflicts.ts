@@ -42,7 +42,7 @@ export interface NamedFiles extends GivenOptions {
  * @throws InputError for the first such file. Nothing is opened.
  */
 export function checkFilesApart(command: Command, named: NamedFiles): void {
-  if (named.written === undefined && !mayWrite(command)) return;
+  if (named.written === undefined && !mayWrite(command, named)) return;
   const files = [...filesOf(command, named)];
   const written = files.filter(({ isWritten }) => isWritten);
   if (written.length === 0) return;
@@ -59,10 +59,10 @@ export function checkFilesApart(command: Command, named: NamedFiles): void {
   }
 }
 
-/** Whether an option or argument of a command names a file that is written. */
-function mayWrite(command: Command): boolean {
+/** Whether a given option or an argument of a command may name a file that is written. */
+function mayWrite(command: Command, { given }: GivenOptions): boolean {
   return COMMANDS[command].words?.written !== undefined ||
-    optionsOf(command).some(({ takes }) => takes?.isWritten);
+    optionsOf(command).some(({ name, takes }) => takes?.isWritten && given.has(name));
 }
 
 /** The files that the program or SQLite writes and removes beside an output. */

@@ -27,7 +27,9 @@ export function uuidv7(wall: number, random: Uint8Array): string {
   bytes.set(random, 6);
   bytes[6] = 0x70 | bytes[6] & 0x0f;
   bytes[8] = 0x80 | bytes[8] & 0x3f;
-  return bytes.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const hex = bytes.toHex();
+  const start = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}`;
+  return `${start}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 /**

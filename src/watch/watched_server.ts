@@ -308,7 +308,7 @@ export class WatchedServer {
     if (isLost || !this.online) this.#probedAt = at;
     if (!isLost || this.online === false) return [];
     this.online = false;
-    this.#offlineAt = at;
+    this.#offlineAt = this.#unresponsiveSince;
     const replied_at = this.row?.seen_at ?? null;
     const [misses, unresponsive_since] = [this.misses, this.#unresponsiveSince];
     return [this.#newEvent({ event: "offline", misses, replied_at, unresponsive_since }, at)];

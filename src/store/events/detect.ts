@@ -8,7 +8,7 @@ import type { ServerRecord } from "../../core/record.ts";
 import type { Protocol } from "../../protocols/protocol.ts";
 import { type Database, isInList, listValue, type Row } from "../database/database.ts";
 import type { KnownServer } from "../rows/known_servers.ts";
-import { readTexts } from "../rows/json_cells.ts";
+import { readJson, readTexts } from "../rows/json_cells.ts";
 import { SERVER_COLUMNS, type ServerValues } from "../rows/server_values.ts";
 import { fieldExpression, fieldOf } from "../rows/stored_record.ts";
 import { differencesOf, WATCHED_COLUMNS } from "./compare.ts";
@@ -67,7 +67,7 @@ export async function detectChanges(
     before !== undefined && before.content !== values.content
   );
   const rows = await readColumns(database, different.map(({ id }) => id));
-  const offlineEvents = await readOfflineTimes(database, transitions.filter(comesBack));
+  const offlineEvents = await readOfflineEvents(database, transitions.filter(comesBack));
   const found = transitions.map((one) => {
     const { id, at } = one;
     return { id, at, events: eventsOf(one, rows.get(id), offlineEvents.get(id), rules) };
@@ -94,26 +94,41 @@ function comesBack({ before, online }: Transition): boolean {
     !before.state.online;
 }
 
-/** The times of the last events with which servers went offline, by `servers.id`. */
-async function readOfflineTimes(
+/** The last event with which a server went offline. */
+interface OfflineEvent {
+  readonly at: number;
+  /** When the first of the failed polls ended; the time of the event if none did. */
+  readonly since: number;
+}
+
+/** The last events with which servers went offline, by `servers.id`. */
+async function readOfflineEvents(
   database: Database,
   transitions: readonly Transition[],
-): Promise<ReadonlyMap<number, number>> {
+): Promise<ReadonlyMap<number, OfflineEvent>> {
   if (transitions.length === 0) return new Map();
+  const isOffline = "kind in ('offline', 'opted_out')";
   const rows = await database.rows(
-    `select server, max(at) as at from events where ${isInList(database, "server", "integer")} ` +
-      "and kind in ('offline', 'opted_out') group by server",
+    "select e.server, e.at, e.data from events e join (select server, max(at) as at from events " +
+      `where ${isInList(database, "server", "integer")} and ${isOffline} group by server) last ` +
+      `on last.server = e.server and last.at = e.at where ${isOffline}`,
     [listValue(database, transitions.map(({ id }) => id))],
   );
-  return new Map(rows.map(({ server, at }) => [Number(server), Number(at)]));
+  return new Map(rows.map(({ server, at, data }) => {
+    const { unresponsive_since: since } = Object(readJson(String(data), "facts"));
+    return [Number(server), {
+      at: Number(at),
+      since: typeof since === "number" ? since : Number(at),
+    }];
+  }));
 }
 
 /**
- * When a server went offline, Unix milliseconds: the time of the event, unless the server has replied
- * since, or the event was removed. In that case, the time when the database recorded the change.
+ * Since when a server is offline, Unix milliseconds: since the first of the failed polls, unless the server has
+ * replied since the event, or the event was removed. In that case, since the database recorded the change.
  */
-function offlineTime({ changedAt, state }: KnownServer, eventAt: number | undefined): number {
-  return eventAt !== undefined && eventAt >= (state?.repliedAt ?? 0) ? eventAt : changedAt;
+function offlineTime({ changedAt, state }: KnownServer, event: OfflineEvent | undefined): number {
+  return event !== undefined && event.at >= (state?.repliedAt ?? 0) ? event.since : changedAt;
 }
 
 /** A server that replies to a scan again is `back` if its last reply was so long ago, milliseconds. */
@@ -131,7 +146,7 @@ export function missingMs(
 function eventsOf(
   transition: Transition,
   row: Row | undefined,
-  offlineEventAt: number | undefined,
+  wentOffline: OfflineEvent | undefined,
   { reportsPlayers, backAfterMs, allProtocols }: DetectionRules,
 ): EventBody[] {
   const { before, record, online, at } = transition;
@@ -142,7 +157,7 @@ function eventsOf(
   else if (backAfterMs !== undefined && missing_ms !== undefined && missing_ms >= backAfterMs) {
     events.push({ event: "back", server: record, missing_ms });
   } else if (online && !(hasReplied && state.online)) {
-    const offline_ms = hasReplied ? Math.max(0, at - offlineTime(before!, offlineEventAt)) : null;
+    const offline_ms = hasReplied ? Math.max(0, at - offlineTime(before!, wentOffline)) : null;
     events.push({ event: "online", server: record, offline_ms });
   }
   if (hasReplied && (row !== undefined || reportsPlayers)) {

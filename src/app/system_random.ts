@@ -18,6 +18,7 @@ let unused = pool.length;
 
 /** Unpredictable bytes from the system's generator, at most 4,096. */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
+  if (size > pool.length) throw new RangeError(`${size} random bytes are more than ${pool.length}`);
   if (unused + size > pool.length) {
     crypto.getRandomValues(pool);
     unused = 0;

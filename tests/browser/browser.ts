@@ -142,8 +142,8 @@ export class Visit {
   }
 
   /**
-   * The problems until now, whether the window or a list of servers scrolls sideways, and the serious and critical
-   * violations that axe finds.
+   * The problems until now, whether the window or a list of servers scrolls sideways, and the serious
+   * and critical violations that axe finds.
    */
   async faults(): Promise<string[]> {
     const { page } = this;

@@ -8,7 +8,7 @@ const RANGE = "127.84.0.0/22";
 /** 40 servers in four networks /24. */
 const FLEET = { servers: 40, hostile: 0, range: { start: 0x7f540000, end: 0x7f540400 }, seed: 7 };
 
-/** A part of it, whose servers are offline in a second scan. */
+/** A network of the fleet. A second scan, after the fleet has ended, misses its servers. */
 const OFFLINE = "127.84.3.0/24";
 
 /** The pages, except the one of the scan. */
@@ -96,6 +96,8 @@ Deno.test("every page is without faults, wide and narrow, light and dark, also w
     await withDashboard(database, (origin) =>
       withBrowser(async (browser) => {
         const { scans } = await (await fetch(`${origin}/api/scans`)).json();
+        const offline = await (await fetch(`${origin}/api/servers?online=false`)).json();
+        assert(offline.servers.length > 0, "no server is offline");
         const paths = [...PATHS, `/scans/${scans[0].scan_id}`];
         const faults: string[] = [];
         for (const look of LOOKS) {

@@ -75,9 +75,7 @@ function sideFiles(file: NamedFile): NamedFile[] {
 }
 
 function* filesOf(command: Command, named: NamedFiles): Generator<NamedFile> {
-  for (const option of optionsOf(command)) {
-    if (named.given.has(option.name)) yield* filesOfOption(option, named);
-  }
+  for (const option of optionsOf(command)) yield* filesOfOption(option, named);
   const { completions, written } = COMMANDS[command].words ?? {};
   if (completions === "files") {
     yield* named.words.map((path, i) => ({ path, user: command, isWritten: i === written }));

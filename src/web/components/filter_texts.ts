@@ -7,12 +7,13 @@ import { withCommas } from "../../core/quantities.ts";
 import type { DashboardFilters } from "../queries/dashboard_data.ts";
 import { FILTER_NAMES, filterQuery } from "../queries/filters.ts";
 import { durationText, timeText } from "./quantities.ts";
+import { editionName } from "./texts.tsx";
 
 /** The words for a value of each filter, as URLs have it. */
 const TEXTS: Readonly<Record<keyof DashboardFilters, (value: string) => string>> = {
   text: (value) => `“${value}”`,
   online: (value) => value === "true" ? "online" : "offline",
-  edition: (value) => `${value.slice(0, 1).toUpperCase()}${value.slice(1)} edition`,
+  edition: (value) => `${editionName(value)} edition`,
   software: (value) => `software ${value}`,
   confidence: (value) => `confidence ${value}`,
   version: (value) => `version ${rangeText(value)}`,

@@ -25,6 +25,19 @@ export function Stranger({ text, longest }: { text: string | null; longest?: num
     : <bdi>{safeText(text, longest)}</bdi>;
 }
 
+const EDITIONS: Readonly<Record<string, string>> = {
+  java: "Java",
+  bedrock: "Bedrock",
+  education: "Education",
+  pocket: "Pocket",
+};
+
+/** The name of an edition; empty for an unknown one. */
+export function editionName(edition: string | null): string {
+  if (edition === null) return "";
+  return Object.hasOwn(EDITIONS, edition) ? EDITIONS[edition] : safeText(edition, 40);
+}
+
 /** A MOTD in its colours, by classes. */
 export function MotdText({ motd }: { motd: string }) {
   return raw(formatHtml(parseFormatted(cutText(motd, LONGEST))));

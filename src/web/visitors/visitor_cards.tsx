@@ -8,10 +8,17 @@ import { roughDuration } from "../../core/quantities.ts";
 import { Sparkline } from "../charts/sparkline.tsx";
 import { countText, percentText } from "../components/quantities.ts";
 import { Bar, ServerIcon, stateOf } from "../components/server_cells.tsx";
-import { MotdText, nameOf, safeText, Stranger, visibleMotd } from "../components/texts.tsx";
+import {
+  editionName,
+  MotdText,
+  nameOf,
+  safeText,
+  Stranger,
+  visibleMotd,
+} from "../components/texts.tsx";
 import type { ListedServer } from "../queries/schemas.ts";
 import { visitorServerUrl } from "./visitor_filters.ts";
-import { editionName, hasMods, playerCount, type VisitorServer } from "./visitor_server.ts";
+import { hasMods, playerCount, type VisitorServer } from "./visitor_server.ts";
 
 /** The mean numbers of players of the last 24 hours, by `servers.id`. */
 export type HourlyPlayers = ReadonlyMap<number, readonly (number | null)[]>;

@@ -9,7 +9,7 @@ import { Sparkline } from "../charts/sparkline.tsx";
 import { filtersTitle, filterTexts } from "../components/filter_texts.ts";
 import { toggled } from "../components/links.ts";
 import { ageText, countText, shortCount } from "../components/quantities.ts";
-import { safeText } from "../components/texts.tsx";
+import { editionName, safeText } from "../components/texts.tsx";
 import type { Facets, FacetValue, ServersPage } from "../queries/dashboard_data.ts";
 import { filterQuery } from "../queries/filters.ts";
 import type { FacetName } from "../queries/schemas.ts";
@@ -17,7 +17,6 @@ import { guessedFilters, searchOf } from "../queries/search_words.ts";
 import { Cards, countryName, type HourlyPlayers } from "./visitor_cards.tsx";
 import { listUrl, type VisitorFilters } from "./visitor_filters.ts";
 import { visitorDocument, VisitorSearch } from "./visitor_layout.tsx";
-import { editionName } from "./visitor_server.ts";
 import type { VisitorContext } from "./visitor_site.ts";
 
 export interface VisitorList {

@@ -9,12 +9,11 @@ import { trendCharts } from "../charts/trend_charts.tsx";
 import { Bars } from "../components/bars.tsx";
 import { Card } from "../components/blocks.tsx";
 import { contactUrl } from "../components/links.ts";
-import { safeText } from "../components/texts.tsx";
+import { editionName, safeText } from "../components/texts.tsx";
 import { optOutMarkers } from "../../targets/shipped_lists.ts";
 import type { Facets, FacetValue, Trend, TrendDays } from "../queries/dashboard_data.ts";
 import { listUrl } from "./visitor_filters.ts";
 import { siteName, visitorDocument } from "./visitor_layout.tsx";
-import { editionName } from "./visitor_server.ts";
 import type { VisitorContext } from "./visitor_site.ts";
 
 const BARS = ["edition", "version", "software", "country"] as const;

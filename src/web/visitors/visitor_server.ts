@@ -7,7 +7,7 @@
 import { modsOf } from "../components/server_facts.tsx";
 import { stateOf } from "../components/server_cells.tsx";
 import { countText } from "../components/quantities.ts";
-import { nameOf, safeText } from "../components/texts.tsx";
+import { editionName, nameOf } from "../components/texts.tsx";
 import type { ListedServer } from "../queries/schemas.ts";
 
 /** The columns of a server that visitors see. */
@@ -68,19 +68,6 @@ export function titleOf(server: VisitorServer, now: number): string {
     } players`;
   const game = [editionName(server.edition), server.version].filter((one) => one).join(" ");
   return [nameOf(server), players, game].filter((part) => part !== "").join(", ");
-}
-
-const EDITIONS: Readonly<Record<string, string>> = {
-  java: "Java",
-  bedrock: "Bedrock",
-  education: "Education",
-  pocket: "Pocket",
-};
-
-/** The name of an edition; empty for an unknown one. */
-export function editionName(edition: string | null): string {
-  if (edition === null) return "";
-  return Object.hasOwn(EDITIONS, edition) ? EDITIONS[edition] : safeText(edition, 40);
 }
 
 /** Whether a server lists mods. */

@@ -12,7 +12,7 @@ import { contactUrl } from "../components/links.ts";
 import { ServerIcon, stateOf } from "../components/server_cells.tsx";
 import { modsOf } from "../components/server_facts.tsx";
 import { playersChart } from "../components/server_history.tsx";
-import { nameOf, safeText, Stranger } from "../components/texts.tsx";
+import { editionName, nameOf, safeText, Stranger } from "../components/texts.tsx";
 import type { History, ServerDetails } from "../queries/dashboard_data.ts";
 import type { ListedServer } from "../queries/schemas.ts";
 import {
@@ -25,7 +25,7 @@ import {
 } from "./visitor_cards.tsx";
 import { listUrl, visitorServerUrl } from "./visitor_filters.ts";
 import { siteName, visitorDocument } from "./visitor_layout.tsx";
-import { editionName, playerCount, titleOf, type VisitorServer } from "./visitor_server.ts";
+import { playerCount, titleOf, type VisitorServer } from "./visitor_server.ts";
 import type { VisitorContext } from "./visitor_site.ts";
 
 /** The periods of the chart, days. */
